@@ -89,6 +89,13 @@ func TestWhatFollowsWakesASleeper(t *testing.T) {
 
 // A job that was cancelled or replaced while it was held has not ended as done, whatever its worker sends.
 func TestNothingFollowsACancelledOrReplacedJob(t *testing.T) {
+	for what, reported := range map[string]bool{"short path": false, "long path": true} {
+		t.Run(what, func(t *testing.T) { nothingFollows(t, reported) })
+	}
+}
+
+// nothingFollows ends jobs in ways that nothing follows; reported: they have reported progress.
+func nothingFollows(t *testing.T, reported bool) {
 	onEveryServer(t, func(b *bench) {
 		b.Enqueue(storesuite.Own("cancelled"), storesuite.Own("replaced"), storesuite.Own("fails"), storesuite.Own("parked"), storesuite.Own("back"))
 		held := b.Take("w", 5)
@@ -99,7 +106,7 @@ func TestNothingFollowsACancelledOrReplacedJob(t *testing.T) {
 		call := protocol.WorkCall{}
 		for i, kind := range []protocol.SettleKind{protocol.SettleDone, protocol.SettleDone, protocol.SettleLater, protocol.SettlePark, protocol.SettleBack} {
 			s := done(held[i], 0)
-			s.Kind, s.Delay, s.Name = kind, time.Hour, "mail"
+			s.Kind, s.Delay, s.Name, s.Reported = kind, time.Hour, "mail", reported
 			call.Settle = append(call.Settle, s)
 		}
 		b.Work("w", call)

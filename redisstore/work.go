@@ -71,15 +71,20 @@ func (s *store) lookAfterWork(ctx context.Context, calls []protocol.WorkCall, an
 // workCall is the script call of c. The title page of the script describes KEYS and ARGV.
 func (s *store) workCall(c *protocol.WorkCall) call {
 	// A job that is Finished needs only its ID and fence; any other settlement needs kind, body and record too.
-	finished, kept := 0, 0
+	finished, followed, kept := 0, 0, 0
 	var others []*protocol.Settlement
 	var parks []string
 	for i := range c.Settle {
 		settled := &c.Settle[i]
 		switch sectionOf(settled) {
+		case sectionFollowed:
+			followed++
+			finished++
+			continue
 		case sectionKept:
 			kept++
-			fallthrough
+			finished++
+			continue
 		case sectionFinished:
 			finished++
 			continue
@@ -131,8 +136,8 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	}
 
 	countFinished := any(finished)
-	if kept > 0 {
-		countFinished = strconv.Itoa(finished) + " " + strconv.Itoa(kept) + " " + c.Partition.Queue
+	if kept+followed > 0 {
+		countFinished = strconv.Itoa(finished) + " " + strconv.Itoa(kept) + " " + c.Partition.Queue + " " + strconv.Itoa(followed)
 	}
 
 	settled := len(c.Settle) + len(c.Begun)
@@ -149,7 +154,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	}
 	// IDs, then fences in the same order. Pointers: storing a string or a number in an any allocates.
 	ids := len(args)
-	args = slices.Grow(args, 2*settled+4*len(others)+3*annexes+2*kept)[:ids+2*settled]
+	args = slices.Grow(args, 2*settled+4*len(others)+3*annexes+2*kept+2*followed)[:ids+2*settled]
 	at := ids
 	put := func(id *string, fence *int64) {
 		args[at], args[at+settled] = id, fence
@@ -191,6 +196,12 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	for i := range c.Settle {
 		if result := c.Settle[i].Result; sectionOf(&c.Settle[i]) == sectionKept {
 			args = append(args, result.Keep.Milliseconds(), append([]byte{protocol.ResultDone}, result.Body...))
+		}
+	}
+	for i := range c.Settle {
+		if sectionOf(&c.Settle[i]) == sectionFollowed {
+			s := &c.Settle[i]
+			args = append(args, protocol.FollowerID(s.ID, protocol.EndDone, s.Fence, ""), s.Follower.Body)
 		}
 	}
 	call.args = args
@@ -356,6 +367,7 @@ func crashesOf(text string) (all, uncertain int) {
 // The script gets the settlements of a call in three sections, one after the other.
 const (
 	sectionFinished = iota
+	sectionFollowed // also finished; another job follows each
 	sectionKept     // also finished; their results are kept
 	sectionOthers
 	sections

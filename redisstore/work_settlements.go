@@ -119,10 +119,22 @@ func record(run *protocol.RunRecord) string {
 // sectionOf returns the section of the call for a settlement.
 func sectionOf(settled *protocol.Settlement) int {
 	switch {
+	case !settled.Finished() && followedAtOnce(settled):
+		return sectionFollowed
 	case !settled.Finished():
 		return sectionOthers
 	case settled.Result != nil:
 		return sectionKept
 	}
 	return sectionFinished
+}
+
+// followedAtOnce reports whether all that a finished job needs more is that another one is added to the front of its queue.
+func followedAtOnce(settled *protocol.Settlement) bool {
+	if settled.Follower == nil || settled.Result != nil || followsLater(settled.Follower) != "" {
+		return false
+	}
+	alone := *settled
+	alone.Follower = nil
+	return alone.Finished()
 }

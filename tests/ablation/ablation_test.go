@@ -51,6 +51,7 @@ var guards = []guard{
 	{"retention of a job to bury", "redisstore/scripts/jobs/bury.lua", " and (tonumber(at) or 0) <= now_ms - tonumber(ARGV[1])", "", "redisstore", "TestAJobThatWasParkedAgainIsNotBuried"},
 	{"layout of a job that may be followed", "redisstore/jobs_enqueue.go", " && !c.Items[0].Follows", "", "redisstore", "TestAJobThatMayBeFollowedIsNotAddedByTheShortScript"},
 	{"end that a job follows", "redisstore/scripts/lib/settle.lua", "settle(call, cancels[i], name, planned, 'c',", "settle(call, cancels[i], name, planned, 'd',", "redisstore", "TestNothingFollowsACancelledOrReplacedJob"},
+	{"settlement that a job follows", "redisstore/scripts/sessions/work/settlements.lua", "if follows then follows.without[i - follows.first] = true end", "", "redisstore", "TestBothPathsAddWhatFollows"},
 	{"follower of a newer version", "internal/work/claim.go", "if _, err := c.message.Details.Followers(); errors.Is(err, wire.ErrNewerVersion) {", "if err := wire.ErrNewerVersion; false {", "tests/jobs", "TestAJobThatANewerVersionFollowsIsParked"},
 	{"one death for each job", "redisstore/scripts/jobs/bury.lua", "if before[i] then job.body, job.follows = '', '' end", "", "redisstore", "TestAJobThatIsParkedTwiceDiesOnce"},
 	{"line before ready", "redisstore/scripts/jobs/discard.lua", "elseif grouped.members[i] then", "elseif false then", "redisstore", "TestAJobOfAGroupCanBeDiscarded"},

@@ -51,8 +51,8 @@
 -- ARGV[9]  host, pid, worker and padding, stored after the number
 -- ARGV[10] how many parked names to serve
 -- ARGV[11] how many names to park on
--- ARGV[12] how many finished jobs: done, without an envelope or a record; if the results of some are kept, a blank, how many these are (the last
---          ones), a blank and the queue
+-- ARGV[12] how many finished jobs: done, without an envelope or a record; if the results of some are kept, or jobs without groups follow some at once, a
+--          blank, of how many the result is kept (the last ones), a blank and the queue; a blank and how many are followed (those before the last ones)
 -- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
 -- ARGV[14] how many other settlements; if any has annexes, a blank and how many of these; if one of these has a group or another queue, a blank, g if one has a group, and
 --          q if one has another queue
@@ -67,7 +67,7 @@
 --          for each annex: which other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one is done, dies or expires; i:
 --          how long after that it is due, ms; if it has a group, a tab and the group (without i: it has none, and is due then); q: its queue, if that is another one; r:
 --          "<how long its result is kept, ms> <queue> <result>"; g: it has reported progress, which is removed; then two values for each finished job whose result is kept: how long,
---          ms, and the result with its letter
+--          ms, and the result with its letter; then two values for each one that is followed: the job that follows, its envelope
 -- Returns (an empty list is 0):
 --   time (us)
 --   positions of the settlements refused, the finished jobs first
@@ -109,11 +109,13 @@ if ARGV[5] ~= '0' then
 end
 if ARGV[10] ~= '0' then serves = tonumber(ARGV[10]) end
 if ARGV[11] ~= '0' then parks = tonumber(ARGV[11]) end
-local finished, keeps = tonumber(ARGV[12]), nil -- keeps: the results to keep, see lib/kept.lua; nil: none
+local finished, keeps, follows = tonumber(ARGV[12]), nil, nil -- the results to keep, see lib/kept.lua; the jobs that follow, see lib/followed.lua; nil: none
 if not finished then
-  local n, queue
-  finished, n, queue = string.match(ARGV[12], '^(%d+) (%d+) (%S+)$')
-  finished, keeps = tonumber(finished), { n = tonumber(n), queue = queue, without = {} }
+  local n, queue, n_follow
+  finished, n, queue, n_follow = string.match(ARGV[12], '^(%d+) (%d+) (%S+) (%d+)$')
+  finished, n, n_follow = tonumber(finished), tonumber(n), tonumber(n_follow)
+  if n > 0 then keeps = { n = n, queue = queue, without = {} } end
+  if n_follow > 0 then follows = { n = n_follow, first = finished - n - n_follow, without = {} } end
 end
 if ARGV[13] ~= '0' then begun = tonumber(ARGV[13]) end
 local annexes, joins, sends = 0, nil, false -- joins: a job that follows has a group; sends: one has another queue
@@ -133,6 +135,7 @@ local at_id = at_park + parks
 local at_fence = at_id + settled
 local at_other = at_fence + settled
 if keeps then keeps.first, keeps.at = at_id + finished - keeps.n, at_other + 4 * others + 3 * annexes end
+if follows then follows.at = at_other + 4 * others + 3 * annexes + (keeps and 2 * keeps.n or 0) end
 local OCCURRENCES = 150 -- settled and taken occurrences of one call: one costs as much as five ordinary jobs, a skipped one as ten
 -- uses: limits clock layout due waiting session
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)

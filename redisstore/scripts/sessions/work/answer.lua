@@ -2,6 +2,7 @@
 
 ------------------------------------------------------------------------------------------------------ what is left, and when
 
+if followers then ready_left = nil end
 if long or #due_out > 0 or later or sifted or state[11] or grouped then
   next_ms = head_due(DUE, OPENS, state[11] or grouped)
   if long or #due_out > 0 or later or sifted or grouped and (grouped.fronted or grouped.cut) then ready_left = nil end

@@ -21,6 +21,7 @@ if ARGV[6] == '2' then
 elseif renews then
   redis.call('ZCARD', SESSIONS)
 end
+if follows and not ready_read then redis.call('LLEN', READY) end
 if #ids == 0 and (done > 0 and not sleeps_on or others > 0 or cancels) then redis.call('HEXISTS', JOBS, SELF) end
 local adopts = state[3] and not string.find(state[3], '^%d+$') -- names of an older layout
 if serves + parks + shared > 0 or adopts then redis.call('ZCARD', UNHANDLED) end
@@ -56,6 +57,7 @@ end
 -------------------------------------------------------------------------------------------------- carry out the settlements
 
 -- The first write needs no memory, whichever it is: this makes the other writes possible when the server is out of memory.
+local followers -- IDs of the jobs that follow finished ones, the foremost one last; nil: none
 local was_asleep = not sleeps_on and redis.call('ZREM', IDLE, worker) == 1
 if done > 0 then
   redis.call('HDEL', JOBS, unpack(ended, ended_from, ended_to))
@@ -64,6 +66,10 @@ if done > 0 then
   if keeps then
     -- uses: kept
     keep_finished(ARGV, keeps, KEYS[21], KEYS[22], wake)
+  end
+  if follows then
+    -- uses: followed
+    followers = follow_finished(ARGV, follows, JOBS, STATE, large)
   end
 elseif sleeps_on then
   redis.call('HDEL', INFLIGHT, '')

@@ -29,6 +29,7 @@ else
       end
       if out ~= refused then out[#out + 1] = i end
       if keeps then keeps.without[i - finished + keeps.n] = true end
+      if follows then follows.without[i - follows.first] = true end
     end
   end
   if #out > 0 then

@@ -120,6 +120,7 @@ if later and #later > 0 then
 end
 if sifted then pops = strike(sifted, pops, KEYS[20], STATE, DUE) end
 if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
+if followers and followers[1] then redis.call('LPUSH', READY, unpack(followers)) end
 for key, out in pairs(parked_out) do redis.call('ZREM', KEYS[PARKED + key], unpack(out)) end
 if state[7] and not crashed then redis.call('HDEL', STATE, 'crashed') end
 if turn and turn > 0 then
