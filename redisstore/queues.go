@@ -19,6 +19,7 @@ import (
 var (
 	pauseQueueScript   = scripts.Load("queues/pause_queue")
 	countFlightsScript = scripts.Load("sessions/count_flights")
+	oldestInLineScript = scripts.Load("groups/oldest_in_line")
 )
 
 const maxCounted = 350 // partitions that are counted in a round trip
@@ -210,7 +211,7 @@ func (s *store) countParked(ctx context.Context, counts []*partitionCount) error
 // longHead is the most bytes that are read of a job to find since when it waits.
 const longHead = 64 << 10
 
-// readFronts reads the envelopes of the jobs at the front, the first jobs of groups, and the remains of schedules that have moved. If one of the partition's envelopes
+// readFronts reads the envelopes of the jobs at the front, and the remains of schedules that have moved. If one of the partition's envelopes
 // may be long, it reads its length first.
 func (s *store) readFronts(ctx context.Context, counts []*partitionCount) error {
 	pipe := s.client.Pipeline()
@@ -232,7 +233,6 @@ func (s *store) readFronts(ctx context.Context, counts []*partitionCount) error 
 		if c.gone != nil && len(c.gone.Val()) > 0 {
 			c.left = pipe.HMGet(ctx, c.keys.schedules, c.gone.Val()...)
 		}
-		c.askInLine(ctx, pipe)
 		if pipe.Len() >= countTogether {
 			if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 				return err
@@ -265,14 +265,13 @@ type partitionCount struct {
 	head             *redis.ZSliceCmd
 	stale            *redis.IntCmd // jobs in ready that are void, counted together with readyNow
 	readyNow         *redis.IntCmd
-	line             *redis.IntCmd           // jobs of groups that wait; nil: the queue has no jobs of groups
-	places, turns    *redis.IntCmd           // jobs of groups; groups that may start one; nil as line
-	inTurn           []*redis.StringSliceCmd // some of those groups: at both ends of their order
-	firstInLine      []*redis.StringSliceCmd // the first jobs of these groups
-	rule             *redis.SliceCmd         // for all groups; nil: the queue has no rules and pauses of groups
-	gone             *redis.StringSliceCmd   // schedules that have moved away or were deleted
-	left             *redis.SliceCmd         // their remains
-	size             *redis.IntCmd           // bytes of the envelope of the job at the front, if that may be long
+	line             *redis.IntCmd         // jobs of groups that wait; nil: the queue has no jobs of groups
+	places, turns    *redis.IntCmd         // jobs of groups; groups that may start one; nil as line
+	oldestInLine     *redis.Cmd            // since when the job waits that has waited longest, among the first ones of some of these groups
+	rule             *redis.SliceCmd       // for all groups; nil: the queue has no rules and pauses of groups
+	gone             *redis.StringSliceCmd // schedules that have moved away or were deleted
+	left             *redis.SliceCmd       // their remains
+	size             *redis.IntCmd         // bytes of the envelope of the job at the front, if that may be long
 	body             *redis.StringCmd
 	parked           []*redis.IntCmd
 }
@@ -317,7 +316,9 @@ func (c *partitionCount) askMore(ctx context.Context, pipe redis.Pipeliner) {
 	}
 	if state.text(stateGroups) != "" {
 		c.line, c.places, c.turns = pipe.ZCard(ctx, k.line), pipe.HLen(ctx, k.places), pipe.ZCard(ctx, k.turns)
-		c.inTurn = []*redis.StringSliceCmd{pipe.ZRange(ctx, k.turns, 0, oldestGroups-1), pipe.ZRange(ctx, k.turns, -oldestGroups, -1)}
+		oldest := newCall(&oldestInLineScript, []string{k.line, k.turns}, nil).readOnlyForAll()
+		c.oldestInLine = oldest.command(ctx)
+		_ = pipe.Process(ctx, c.oldestInLine) // the command has the error
 	}
 	if state.text(stateRules) != "" {
 		c.rule = pipe.HMGet(ctx, k.grules, ruleOfQueue)
@@ -408,27 +409,13 @@ func (c *partitionCount) addGroups() {
 	}
 }
 
-// oldestGroups is at how many groups at each end of turns the first job is read, as in scripts/lib/oldest.lua.
-const oldestGroups = 10
-
-// askInLine requests the first jobs of groups that may start one.
-func (c *partitionCount) askInLine(ctx context.Context, pipe redis.Pipeliner) {
-	for _, some := range c.inTurn {
-		for _, member := range some.Val() {
-			if _, group, ok := strings.Cut(member, "\t"); ok {
-				c.firstInLine = append(c.firstInLine, pipe.ZRangeByLex(ctx, c.keys.line, &redis.ZRangeBy{Min: "[" + group + "\t", Max: "(" + group + "\n", Count: 1}))
-			}
-		}
-	}
-}
-
 // addInLine adds since when the job waits that has waited longest among the first jobs of groups.
 func (c *partitionCount) addInLine() {
-	for _, first := range c.firstInLine {
-		for _, member := range first.Val() {
-			if since := lineSince(member); !since.IsZero() && (c.to.FirstInLine.IsZero() || since.Before(c.to.FirstInLine)) {
-				c.to.FirstInLine = since
-			}
-		}
+	if c.oldestInLine == nil {
+		return
+	}
+	place, _ := c.oldestInLine.Val().([]any)
+	if since := placeTime(strconv.FormatInt(reply(place).number(0), 10)); !since.IsZero() && (c.to.FirstInLine.IsZero() || since.Before(c.to.FirstInLine)) {
+		c.to.FirstInLine = since
 	}
 }

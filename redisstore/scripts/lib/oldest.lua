@@ -1,10 +1,9 @@
 -- oldest: since when the job of a group waits that has waited longest, among those that run next.
--- needs: clock
 
 local OLDEST_GROUPS = 10 -- how many groups are read at each end of turns: those whose turn is next, and those that hold the most slots
 local FIRST_DRAWN = 909090909090910 -- a place that was drawn is later, a place in front of all others is lower, see lib/groups.lua
 
--- oldest_in_line returns since when the first job of one of these groups waits, Unix ms; nil: no such group has a job of which this is known. A requeued
+-- oldest_in_line returns since when the first job of one of these groups waits, Unix us; nil: no such group has a job of which this is known. A requeued
 -- job has a place that contains no instant. line, turns: the keys.
 local function oldest_in_line(line, turns)
   local oldest
@@ -16,5 +15,5 @@ local function oldest_in_line(line, turns)
       if place >= FIRST_DRAWN and (not oldest or place < oldest) then oldest = place end
     end
   end
-  return oldest and math.floor(oldest / 1000)
+  return oldest
 end

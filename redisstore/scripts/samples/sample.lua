@@ -78,7 +78,7 @@ if first and redis.call('HSTRLEN', KEYS[12], first) <= LONG then
   oldest = math.max(now_ms - (planned_in(redis.call('HGET', KEYS[12], first)) or now_ms), 0)
 end
 if head_ms >= 0 and head_ms < now_ms then oldest = math.max(oldest, now_ms - head_ms) end
-if state[3] then oldest = math.max(oldest, now_ms - (oldest_in_line(KEYS[13], KEYS[14]) or now_ms)) end
+if state[3] then oldest = math.max(oldest, now_ms - math.floor((oldest_in_line(KEYS[13], KEYS[14]) or now_us) / 1000)) end
 
 local measured, names = last and redis.call('HGETALL', MEASURED) or {}, nil
 for i = 1, #measured, 2 do
