@@ -56,7 +56,7 @@ var grants = map[protocol.Use]grant{
 	useOperate: {
 		scripts: slices.Concat(scheduleScripts, tickScripts, []*script.Script{
 			&verifyStateScript, &verifyStraysScript, &verifyBodiesScript, &verifyPlaceScript, &verifyJobScript, &verifySchedulesScript, &verifyOpensScript,
-			&verifyBehindScript, &verifyRecordsScript, &verifyHistoriesScript, &verifyGroupsScript, &verifyFlightsScript, &verifyOutboxScript, &listGroupsScript, &countGroupsScript, &countFlightsScript, &oldestInLineScript,
+			&verifyBehindScript, &verifyRecordsScript, &verifyHistoriesScript, &verifyGroupsScript, &verifyFlightsScript, &verifyOutboxScript, &listGroupsScript, &countGroupsScript, &countFlightsScript, &oldestInLineScript, &inTurnScript,
 		}),
 		plain: slices.Concat(scheduleCommands, viewCommands),
 		keys:  everyKey, wakes: true, listens: true,

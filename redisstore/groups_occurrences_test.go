@@ -43,6 +43,43 @@ func (b *bench) ends(session string, jobs ...protocol.TakenJob) {
 	}
 }
 
+// Soonest finds an overdue occurrence also while it waits for the turn of its group, and not once it was taken.
+func TestSoonestFindsOccurrencesInLine(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		_, first := b.occurs("first", "skip", "g", 2*time.Minute)
+		b.occurs("second", "skip", "g", time.Minute)
+		declared := b.Declare("third", "skip", `{"version":3,"job":"j","recurrence":{"frequency":"hour"},"group":"g"}`)
+		b.occursNext(declared, "g", protocol.Cursor{}, -time.Hour)
+		soonest := func(n int) string {
+			coming, err := b.store.Soonest(b.Context(), n)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var names []string
+			for _, c := range coming {
+				text := c.Name
+				if c.At.IsZero() {
+					text += ":owed"
+				}
+				names = append(names, text)
+			}
+			return strings.Join(names, " ")
+		}
+		b.Want("soonest, all in due", soonest(5), "first second third")
+		b.setGroup("g", protocol.GroupRule{Running: 1})
+		b.pauseGroup("g", true, protocol.Note{})
+		b.Want("taken from a paused group", storesuite.IDs(b.Take("s", 5)), "")
+		b.Want("soonest, two in line", soonest(5), "first second third")
+		b.Want("the soonest", soonest(1), "first")
+		b.pauseGroup("g", false, protocol.Note{})
+		taken := b.Take("s", 5)
+		b.Want("taken", storesuite.IDs(taken), first)
+		b.Want("soonest, one taken", soonest(5), "first:owed second third")
+		b.Settle("s", protocol.Settlement{ID: first, Fence: taken[0].Fence, Kind: protocol.SettleBack, Run: ran(first, "back")})
+		b.Want("soonest, one came back", soonest(5), "first:owed second third")
+	})
+}
+
 // An occurrence in line counts as untaken, as one in due does: in each action on its schedule.
 func TestAnOccurrenceInLineWasNotTaken(t *testing.T) {
 	const owed, placed, gone = "owed", "placed", "gone"

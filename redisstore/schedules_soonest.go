@@ -21,6 +21,7 @@ type comingPartition struct {
 	keys   partitionKeys
 	page   int // delayed jobs to read next
 	looked int
+	groups bool // a job of the partition belongs to a group
 	found  []protocol.Coming
 	void   []protocol.Coming // whose next occurrences were cancelled: without an instant, like owed ones
 	ended  bool
@@ -35,7 +36,8 @@ type dueOccurrence struct {
 // Soonest returns the n schedules, or fewer, whose next occurrences are due first. It also returns the schedules whose next occurrence is
 // owed, or will be owed when their next occurrence, which was cancelled, is due.
 // It reads the delayed jobs of each partition with schedules from the front until it has n schedules or has read maxLooked jobs. A job that
-// is not the occurrence at its schedule's cursor is a retry or belongs to no schedule.
+// is not the occurrence at its schedule's cursor is a retry or belongs to no schedule. Then it reads which of about maxLooked schedules wait for the
+// turns of their groups: their next occurrences are overdue, and not among the delayed jobs.
 func (s *store) Soonest(ctx context.Context, n int) ([]protocol.Coming, error) {
 	if s.bad != nil {
 		return nil, s.bad
@@ -81,23 +83,27 @@ func (s *store) soonestOf(ctx context.Context, partitions []*comingPartition, n 
 		return nil, nil, err
 	}
 	pipe := s.client.Pipeline()
-	names := make([]*redis.StringSliceCmd, len(partitions))
+	names, groups := make([]*redis.StringSliceCmd, len(partitions)), make([]*redis.BoolCmd, len(partitions))
 	for i, p := range partitions {
-		names[i] = pipe.ZRange(ctx, p.keys.owed, 0, soonestPage-1)
+		names[i], groups[i] = pipe.ZRange(ctx, p.keys.owed, 0, soonestPage-1), pipe.HExists(ctx, p.keys.state, "groups")
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, nil, failure("list owed schedules", "", err)
 	}
-	for i := range partitions {
+	for i, p := range partitions {
 		for _, name := range names[i].Val() {
 			owed = append(owed, protocol.Coming{Name: name})
 		}
+		p.groups = groups[i].Val()
 	}
 	for left := partitions; len(left) > 0; {
 		if err := s.searchDue(ctx, left, n); err != nil {
 			return nil, nil, err
 		}
 		left = slices.DeleteFunc(slices.Clone(left), func(p *comingPartition) bool { return p.ended })
+	}
+	if err := s.searchLines(ctx, partitions); err != nil {
+		return nil, nil, err
 	}
 	for _, p := range partitions {
 		waiting, owed = append(waiting, p.found...), append(owed, p.void...)
@@ -172,6 +178,55 @@ func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n 
 		p.looked += len(pages[i].Val())
 		p.ended = len(p.found) >= n || p.looked >= maxLooked || len(pages[i].Val()) < p.page
 		p.page = soonestPage
+	}
+	return nil
+}
+
+var inTurnScript = scripts.Load("schedules/in_turn")
+
+// searchLines adds the schedules whose next occurrences wait for the turns of their groups. It comes after the search among the delayed jobs: an occurrence
+// that has moved meanwhile is found twice rather than not.
+func (s *store) searchLines(ctx context.Context, partitions []*comingPartition) error {
+	positions := map[*comingPartition]string{}
+	for _, p := range partitions {
+		if p.groups {
+			positions[p] = "0"
+		}
+	}
+	for read := 0; len(positions) > 0 && read < maxLooked; read += soonestPage {
+		var calls []call
+		var some []*comingPartition
+		for _, p := range partitions {
+			if at, left := positions[p]; left {
+				some = append(some, p)
+				calls = append(calls, newCall(&inTurnScript, []string{p.keys.cursors, p.keys.places, p.keys.line, p.keys.crashes}, []any{at, soonestPage}).readOnly())
+			}
+		}
+		lined := make([][]dueOccurrence, len(some))
+		for i, cmd := range s.run(ctx, s.client, calls...) {
+			values, err := list("list occurrences in groups", "", cmd)
+			if err != nil {
+				return err
+			}
+			p := some[i]
+			if positions[p] = values.text(0); positions[p] == "0" {
+				delete(positions, p)
+			}
+			known := map[string]bool{}
+			for _, c := range slices.Concat(p.found, p.void) {
+				known[c.Name] = true
+			}
+			for j := 1; j+1 < len(values); j += 2 {
+				name, instant := values.text(j), values.text(j+1)
+				if at, err := time.Parse(time.RFC3339, instant); err == nil && !known[name] {
+					known[name] = true
+					lined[i] = append(lined[i], dueOccurrence{protocol.Coming{Name: name, At: at}, instant})
+				}
+			}
+		}
+		if err := s.addComing(ctx, some, lined); err != nil {
+			return err
+		}
 	}
 	return nil
 }
