@@ -17,8 +17,8 @@ import (
 )
 
 // Trigger runs a schedule's job once, now or at the time of [In] or [At], also if the schedule is paused or completed. ErrNotFound: no schedule has
-// that name. ErrMaxUnfinished: the schedule has its maximum of unfinished runs, see [MaxUnfinished], and no run with that ID. The run is a separate
-// job: it uses up no run of the schedule, changes no planned occurrence, and may run beside an occurrence with any overlap policy. The run goes to the
+// that name. ErrMaxUnfinished: the schedule has its maximum of unfinished runs, see [MaxUnfinished], and no run with that ID. ErrGroupFull: the run's
+// group has as many jobs waiting as its rule allows, and the run was to begin now. The run is a separate job: it uses up no run of the schedule, changes no planned occurrence, and may run beside an occurrence with any overlap policy. The run goes to the
 // schedule's queue and has the schedule's name in [Job.Schedule]. Its planned instant is when the run was accepted.
 //
 // Settings that the call does not have are taken from the schedule: the job's name, Args, MaxAttempts, Timeout, Retry, Keep, OnDone and OnDeath; a Header
@@ -70,7 +70,8 @@ func (s *Schedules) trigger(ctx context.Context, run *manualRun) (Receipt, error
 		return receipt, err
 	}
 	sent, err := s.enqueuer.One(ctx, job)
-	if receipt.Existing = sent.Existing; err == nil && receipt.Existing {
+	receipt.Existing, receipt.Full = sent.Existing, sent.Full
+	if err == nil && receipt.Existing {
 		fillStates(ctx, s.store, []*Receipt{&receipt})
 	}
 	return receipt, err

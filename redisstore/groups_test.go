@@ -157,7 +157,7 @@ func TestAGroupThatIsFullAcceptsNoMore(t *testing.T) {
 		for number := range int64(2) { // the second time it was completed before
 			call := protocol.EnqueueCall{Partition: storesuite.DefaultPartition, Caller: "x", Number: 1, Items: items}
 			answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0]
-			if want := "[false false true true false false]"; answer.Err != nil || number == 0 && fmt.Sprint(answer.Full) != want {
+			if want := "[false false true true false false]"; answer.Err != nil || number == 0 && refusedItems(answer.Full, protocol.ErrGroupFull) != want {
 				b.Fatalf("full %v, %v; want %s", answer.Full, answer.Err, want)
 			}
 			b.wantSoundLine("enqueued")

@@ -105,7 +105,7 @@ func (q *groupQueue) EnqueueMany(items []groupmodel.Item, now int64) []groupmode
 		}
 		for i := range some {
 			switch receipts[first+i] = groupmodel.Accepted; {
-			case answer.Full != nil && answer.Full[i]:
+			case answer.Full != nil && answer.Full[i] != nil:
 				receipts[first+i] = groupmodel.Full
 			case answer.Existing != nil && answer.Existing[i]:
 				receipts[first+i] = groupmodel.Existing

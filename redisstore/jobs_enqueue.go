@@ -227,10 +227,14 @@ func enqueueAnswer(c *protocol.EnqueueCall, cmd *redis.Cmd) (answer protocol.Enq
 			isNew = true
 		} else if values.number(i) < 0 {
 			if answer.Full == nil {
-				answer.Full = make([]bool, len(c.Items))
+				answer.Full = make([]error, len(c.Items))
 			}
-			if position := ordinary - values.number(i); position >= 1 && position <= int64(len(c.Items)) {
-				answer.Full[position-1] = true
+			n, why := -values.number(i), protocol.ErrGroupFull
+			if n > protocol.MaxItems {
+				n, why = n-protocol.MaxItems, protocol.ErrMaxUnfinished
+			}
+			if position := ordinary + n; position >= 1 && position <= int64(len(c.Items)) {
+				answer.Full[position-1] = why
 			}
 		} else if position := ordinary + values.number(i); position >= 1 && position <= int64(len(c.Items)) {
 			answer.Existing[position-1] = true

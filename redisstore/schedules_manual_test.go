@@ -109,7 +109,7 @@ func TestARefusedRunRemainsRefusedForItsCall(t *testing.T) {
 			if answer.Err != nil {
 				b.Fatal(answer.Err)
 			}
-			return fmt.Sprint("existing ", answer.Existing, " full ", answer.Full)
+			return fmt.Sprint("existing ", answer.Existing, " full ", refusedItems(answer.Full, protocol.ErrMaxUnfinished))
 		}
 		unfinished := func() int {
 			found, err := b.store.Find(b.Context(), []string{"s"})

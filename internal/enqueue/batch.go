@@ -258,7 +258,7 @@ func (e *Enqueuer) sendShares(ctx context.Context, b *batch, shares []share, job
 			}
 			full := 0
 			for i, isFull := range s.pending.full {
-				if isFull {
+				if isFull != nil {
 					jobs.Full(s.index(i))
 					full++
 				}

@@ -58,7 +58,7 @@ type Receipt struct {
 	Queue    string
 	Existing bool
 	Replaced bool
-	Full     bool // it was not added, because its group is full, or its schedule has its maximum of unfinished runs
+	Full     bool // it was not added, because its group is full
 }
 
 // An Enqueuer enqueues jobs. It is safe for concurrent use.
@@ -107,35 +107,35 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 		}
 		return receipt, err
 	}
-	receipt.Existing, receipt.Full, err = e.send(ctx, job.Queue, p)
-	if err == nil && receipt.Full {
-		if err = protocol.ErrGroupFull; job.Schedule != "" {
-			err = protocol.ErrMaxUnfinished
-		}
-	}
+	receipt.Existing, err = e.send(ctx, job.Queue, p)
+	receipt.Full = errors.Is(err, protocol.ErrGroupFull)
 	if err == nil && !receipt.Existing {
 		e.reportOne(job.Queue, job.Name, receipt.ID, dueAt(job.At, job.In, now))
 	}
 	return receipt, err
 }
 
-func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing, full bool, err error) {
+// send sends a single item. The error is ErrGroupFull or ErrMaxUnfinished if it was refused.
+func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing bool, err error) {
 	n, err := e.counts.of(ctx, queue)
 	if err == nil {
 		err = e.counts.checkGroups(ctx, &p.one[0], queue, n)
 	}
 	if err != nil {
 		e.batcher.reuse(p)
-		return false, false, err
+		return false, err
 	}
 	partition := [1]protocol.Partition{{Queue: queue, Index: protocol.PartitionOf(p.one[0].ID, n)}}
 	e.batcher.post(partition[:], []*pending{p}, ctx.Done() == nil)
 	if err := e.wait(ctx, p); err != nil {
-		return false, false, err // p may still be in a call: it is not reused
+		return false, err // p may still be in a call: it is not reused
 	}
-	existing, full, err = p.existing != nil, p.full != nil, p.err
+	existing, err = p.existing != nil, p.err
+	if err == nil && p.full != nil {
+		err = p.full[0]
+	}
 	e.batcher.reuse(p)
-	return existing, full, err
+	return existing, err
 }
 
 // wait returns nil when p is done.

@@ -51,7 +51,7 @@ func (e *Enqueuer) reportShare(b *batch, s *share) {
 	report := e.options.Observe.Enqueued
 	events := spareEvents.Get().(*observe.Batch)
 	for at := range s.pending.items {
-		if s.pending.existing != nil && s.pending.existing[at] || s.pending.full != nil && s.pending.full[at] {
+		if s.pending.existing != nil && s.pending.existing[at] || s.pending.full != nil && s.pending.full[at] != nil {
 			continue
 		}
 		i := s.index(at)

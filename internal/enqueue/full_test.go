@@ -26,7 +26,11 @@ func (s *fullStore) Enqueue(_ context.Context, calls []protocol.EnqueueCall) []p
 	answer := protocol.EnqueueAnswer{}
 	for _, item := range calls[0].Items {
 		s.sent = append(s.sent, item)
-		answer.Full = append(answer.Full, item.Group == "full")
+		var why error
+		if item.Group == "full" {
+			why = protocol.ErrGroupFull
+		}
+		answer.Full = append(answer.Full, why)
 	}
 	return []protocol.EnqueueAnswer{answer}
 }
@@ -73,7 +77,7 @@ func TestAJobWhoseGroupIsFullIsNotEnqueued(t *testing.T) {
 	}
 	p := newPending()
 	p.items = store.sent[2:6]
-	p.refuse(0, []bool{true, false, false, true})
+	p.refuse(0, []error{protocol.ErrGroupFull, nil, nil, protocol.ErrGroupFull})
 	if items := p.carriedOut(0, 4); len(items) != 2 || items[0].ID != "b" {
 		t.Errorf("carried out: %+v", items)
 	}

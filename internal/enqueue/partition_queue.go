@@ -35,12 +35,12 @@ type part struct {
 	known    []int
 }
 
-// answers returns an answer for each item of the part. sent has the answers for those that were sent; the answer for the others is known.
-func (p *part) answers(sent []bool, known bool) []bool {
+// answersOf returns an answer for each item of the part. sent has the answers for those that were sent; the answer for the others is known.
+func answersOf[A any](p *part, sent []A, known A) []A {
 	if len(p.known) == 0 {
 		return sent
 	}
-	all := make([]bool, 0, p.to-p.from)
+	all := make([]A, 0, p.to-p.from)
 	for _, i := range p.known {
 		n := i - p.from - len(all)
 		all = append(append(all, sent[:n]...), known)
@@ -108,12 +108,13 @@ func (q *partitionQueue) refused(err error) bool {
 }
 
 // deliver wakes the callers whose last item was in the call.
-func (q *partitionQueue) deliver(b *batcher, existing, full []bool) {
+func (q *partitionQueue) deliver(b *batcher, existing []bool, full []error) {
 	at := 0
-	for _, part := range q.parts {
+	for i := range q.parts {
+		part := &q.parts[i]
 		p, n := part.pending, part.to-part.from-len(part.known)
 		if at+n <= len(full) {
-			if answers := part.answers(full[at:at+n], false); slices.Contains(answers, true) {
+			if answers := answersOf(part, full[at:at+n], nil); slices.ContainsFunc(answers, func(err error) bool { return err != nil }) {
 				p.refuse(part.from, answers)
 			}
 		}
@@ -121,7 +122,7 @@ func (q *partitionQueue) deliver(b *batcher, existing, full []bool) {
 		if at+n > len(existing) {
 			existing = make([]bool, at+n)
 		}
-		if answers := part.answers(existing[at:at+n], true); slices.Contains(answers, true) {
+		if answers := answersOf(part, existing[at:at+n], true); slices.Contains(answers, true) {
 			p.exist(part.from, answers)
 		}
 		at += n

@@ -12,7 +12,7 @@ import (
 type pending struct {
 	items    []protocol.EnqueueItem
 	existing []bool        // nil: no item existed before
-	full     []bool        // items that were not added, because their groups are full; nil: none
+	full     []error       // why items were refused: see EnqueueAnswer.Full; nil: none was
 	done     chan struct{} // receives one value; has room for it
 	fate     atomic.Uint32 // what came first: waiting, ended, or left
 	// Set when done: the items from failed on were not enqueued, or possibly not.
@@ -54,22 +54,22 @@ func (p *pending) hasLeft() bool { return p.fate.Load() == left }
 
 func newPending() *pending { return &pending{done: make(chan struct{}, 1)} }
 
-// refuse notes which of the items from an index on were not added, because their groups are full.
-func (p *pending) refuse(from int, full []bool) {
+// refuse notes which of the items from an index on were not added, and why: nil for the others.
+func (p *pending) refuse(from int, full []error) {
 	if p.full == nil {
-		p.full = make([]bool, len(p.items))
+		p.full = make([]error, len(p.items))
 	}
 	copy(p.full[from:], full)
 }
 
-// carriedOut returns the items from an index on up to another one, without those that were not added because their groups are full.
+// carriedOut returns the items from an index on up to another one, without those that were refused.
 func (p *pending) carriedOut(from, to int) []protocol.EnqueueItem {
 	if p.full == nil {
 		return p.items[from:to]
 	}
 	var items []protocol.EnqueueItem
 	for i := from; i < to; i++ {
-		if !p.full[i] {
+		if p.full[i] == nil {
 			items = append(items, p.items[i])
 		}
 	}

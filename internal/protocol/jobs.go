@@ -154,9 +154,9 @@ type EnqueueAnswer struct {
 	Err      error
 	Now      time.Time // zero after a short call, see EnqueueTicket
 	Existing []bool    // for each item, in order: it was not added; nil: all are new
-	// Full has for each item, in order, whether it was refused: its group has as many jobs waiting as its rule allows, or see
-	// EnqueueItem.MaxUnfinished; nil: none was.
-	Full   []bool
+	// Full has for each item, in order, why it was refused: ErrGroupFull, its group has as many jobs waiting as its rule allows; or ErrMaxUnfinished,
+	// see EnqueueItem.MaxUnfinished. Nil: it was not, or no item was.
+	Full   []error
 	Ticket EnqueueTicket
 }
 

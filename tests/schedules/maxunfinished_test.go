@@ -13,6 +13,38 @@ import (
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
+// A manual run may be refused because its group is full, or because its schedule has too many unfinished runs. The error names the limit that refused it.
+func TestARefusedRunNamesTheLimitThatRefusedIt(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Server.Store()
+		schedules, queues := chime.NewSchedules(store), chime.NewQueues(store)
+		for name, most := range map[string]int{"any": 0, "two": 2} {
+			options := []chime.PutOption{chime.JobName("j"), chime.NoImmediateRun(), chime.Group("g"), chime.MaxUnfinished(most)}
+			if _, err := schedules.Put(t.Context(), name, recurrence.Recurrence{Cron: "@yearly"}, options...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := queues.SetGroup(t.Context(), "default", "g", chime.GroupRule{Waiting: 3}); err != nil {
+			t.Fatal(err)
+		}
+		for i, step := range []struct {
+			schedule string
+			want     error
+		}{
+			{"two", nil}, {"two", nil},
+			{"two", chime.ErrMaxUnfinished}, // the group has room for one more
+			{"any", nil},
+			{"any", chime.ErrGroupFull},
+			{"two", chime.ErrGroupFull}, // both limits refuse it: the group's comes first
+		} {
+			receipt, err := schedules.Trigger(t.Context(), step.schedule)
+			if !errors.Is(err, step.want) || receipt.Full != (step.want == chime.ErrGroupFull) {
+				t.Errorf("run %d, of %q: %+v, %v; want %v", i, step.schedule, receipt, err, step.want)
+			}
+		}
+	})
+}
+
 // However many callers run a schedule at the same time, it gets no more unfinished runs than its maximum. A run that is known is not refused.
 func TestTriggersStopAtTheMaximumOfUnfinishedRuns(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {

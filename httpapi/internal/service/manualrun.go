@@ -38,31 +38,19 @@ func (s *Service) RunJob(ctx context.Context, n resource.JobName, key string) (i
 		return "", err
 	}
 	receipt, err := s.schedules.Trigger(ctx, schedule.Name, options...)
-	if receipt.Existing || errors.Is(err, chime.ErrNotFound) || errors.Is(err, chime.ErrMaxUnfinished) {
+	if receipt.Existing || errors.Is(err, chime.ErrNotFound) || errors.Is(err, chime.ErrMaxUnfinished) || errors.Is(err, chime.ErrGroupFull) {
 		s.dropUse(c, runBytes(schedule))
 	}
 	switch {
 	case errors.Is(err, chime.ErrNotFound):
 		return "", noJob(n)
 	case errors.Is(err, chime.ErrMaxUnfinished):
-		return "", s.runRefused(ctx, schedule)
+		return "", tooManyRuns(schedule)
+	case errors.Is(err, chime.ErrGroupFull):
+		return "", problem.New(problem.GroupFull, "group %.200q of queue %s has as many jobs waiting as its rule allows: try again when some have begun",
+			schedule.Group, schedule.Queue)
 	}
 	return receipt.ID, err
-}
-
-// runRefused returns why the store has refused a run: its job has its maximum of unfinished runs, or its group is full.
-func (s *Service) runRefused(ctx context.Context, schedule *chime.Schedule) error {
-	if schedule.Group != "" {
-		now, err := s.schedules.Get(ctx, schedule.Name)
-		if err != nil && !errors.Is(err, chime.ErrNotFound) {
-			return err
-		}
-		if err == nil && now.Last.Unfinished < maxUnfinished {
-			return problem.New(problem.GroupFull, "group %.200q of queue %s has as many jobs waiting as its rule allows: try again when some have begun",
-				schedule.Group, schedule.Queue)
-		}
-	}
-	return tooManyRuns(schedule)
 }
 
 func tooManyRuns(schedule *chime.Schedule) error {

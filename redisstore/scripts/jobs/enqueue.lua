@@ -26,7 +26,7 @@
 -- due. A vertical tab and a group at the end: it belongs to that group, and is refused if as many of its jobs wait as its rule allows
 -- Returns time (us), the caller's score in callers (0 if its next call must use this script too: the queue is paused or has a limit, or this call
 -- was completed before), then the positions, among the others, of the jobs that exist already, or did recently; these do not change; negative
--- positions are those of refused jobs.
+-- positions are those of jobs whose group is full; with MAX_ITEMS before them, of manual runs whose schedule has too many unfinished runs.
 -- An additional 0: the partition is new, or was when the call was completed before: the caller must register the queue, see delete_queue.lua.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local ARGV = ARGV -- a local is found faster than a global
@@ -55,7 +55,7 @@ local bodies, due = NONE, NONE
 local sealed, over = NONE, NONE -- instants and IDs for …:once; IDs there whose time is over
 local lowered = NONE -- instants and IDs there that are further ahead than their calls bar
 local accept, save_accepted -- accept counts a manual run, unless its schedule has too many; functions of the piece history
-local refused = NONE -- names of refusals in …:callers, by which a call that is sent again refuses the same jobs
+local refused = NONE -- names of refusals in …:callers, by which a call that is sent again refuses the same jobs: "!" a full group, "?" too many runs
 local revived = NONE -- IDs that are in ready, void: they keep their old places
 local group_of, names = NONE, NONE -- item -> its group; the groups
 local grouped -- their table, see lib/groups.lua; tune: writes what has changed for them. nil: no item has a group
@@ -161,9 +161,12 @@ if #ARGV > others then
       own = true
     end
     local limited = group and when == '' or most and most ~= '0'
-    local refusal = limited and '!' .. ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. id
-    if again and limited and redis.call('ZMSCORE', CALLERS, refusal)[1] then
-      answer[#answer + 1] = -(i - others + 2) / 3
+    local call = limited and ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. id
+    local was = again and limited and redis.call('ZMSCORE', CALLERS, '!' .. call, '?' .. call)
+    local full = not again and group and when == '' and grouped.of[group].rule.waiting > 0 and
+      (grouped.of[group].waits or waits(group)) >= grouped.of[group].rule.waiting
+    if was and (was[1] or was[2]) then
+      answer[#answer + 1] = -(i - others + 2) / 3 - (was[2] and MAX_ITEMS or 0)
     elseif own and (again or stored[id] or once_ms and barred[id]) then
       answer[#answer + 1] = (i - others + 2) / 3
       local until_ms = once_ms and barred[id]
@@ -171,10 +174,10 @@ if #ARGV > others then
         barred[id] = now_ms + tonumber(once_ms)
         lowered[#lowered + 1], lowered[#lowered + 2] = whole(barred[id]), id
       end
-    elseif not again and (group and when == '' and grouped.of[group].rule.waiting > 0 and
-        (grouped.of[group].waits or waits(group)) >= grouped.of[group].rule.waiting or schedule and not accept(id, schedule, tonumber(most))) then
-      answer[#answer + 1] = -(i - others + 2) / 3
-      refused[#refused + 1] = refusal
+    elseif full then
+      answer[#answer + 1], refused[#refused + 1] = -(i - others + 2) / 3, '!' .. call
+    elseif not again and schedule and not accept(id, schedule, tonumber(most)) then
+      answer[#answer + 1], refused[#refused + 1] = -(i - others + 2) / 3 - MAX_ITEMS, '?' .. call
     elseif not again then
       stored[id] = body
       if group then
