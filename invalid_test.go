@@ -172,6 +172,7 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		{list(ScheduleFilter{Prefix: "a\tb"}), "ScheduleFilter.Prefix", "a\tb", "no control or format character"},
 		{list(ScheduleFilter{Queue: "a b"}), "ScheduleFilter.Queue", "a b", "1 to 100 of"},
 		{list(ScheduleFilter{Owner: "a b"}), "ScheduleFilter.Owner", "a b", "1 to 100 of"},
+		{list(ScheduleFilter{Group: " a"}), "ScheduleFilter.Group", " a", "no space at either end"},
 		{list(ScheduleFilter{State: "stopped"}), "ScheduleFilter.State", "stopped", "live, paused or completed"},
 		{list(ScheduleFilter{Limit: -1}), "ScheduleFilter.Limit", "-1", "1 to 500"},
 		{list(ScheduleFilter{Limit: 501}), "ScheduleFilter.Limit", "501", "1 to 500"},

@@ -308,6 +308,7 @@ type ScheduleFilter struct {
 	Prefix  string        // their names begin with it; at most 200 bytes of UTF-8 without control or format characters
 	Queue   string        // their jobs go to this queue
 	Owner   string        // they were declared by a scheduler with this SchedulerOptions.Owner
+	Group   string        // their jobs belong to exactly this group, see [Group]
 	State   ScheduleState // live, paused or completed
 	Failing bool          // their last outcome is RunFailed or RunDead
 	After   string        // their names come after this name, which need not exist: to continue, set the Name of the last schedule of a page
@@ -326,6 +327,9 @@ func (f ScheduleFilter) validate() error {
 	if f.Owner != "" {
 		bad = append(bad, protocol.CheckName("ScheduleFilter.Owner", f.Owner))
 	}
+	if f.Group != "" {
+		bad = append(bad, protocol.CheckID("ScheduleFilter.Group", f.Group))
+	}
 	switch f.State {
 	case "", StateLive, StatePaused, StateCompleted:
 	default:
@@ -340,12 +344,12 @@ func (f ScheduleFilter) validate() error {
 	return errors.Join(bad...)
 }
 
-// fits reports whether to list a schedule. The state of an unreadable one is unknown: it is listed.
+// fits reports whether to list a schedule. The state and the group of an unreadable one are unknown: it is listed.
 func (f ScheduleFilter) fits(s *Schedule, unreadable error) bool {
 	if f.Owner != "" && s.Owner != f.Owner {
 		return false
 	}
-	return unreadable != nil || (f.State == "" || s.State == f.State) && (!f.Failing || s.Last.failing())
+	return unreadable != nil || (f.Group == "" || s.Group == f.Group) && (f.State == "" || s.State == f.State) && (!f.Failing || s.Last.failing())
 }
 
 const (
@@ -355,7 +359,7 @@ const (
 
 // page returns how many names to read next for a caller who has got had schedules.
 func (f ScheduleFilter) page(had int) int {
-	if f.Limit == 0 || f.Owner != "" || f.State != "" || f.Failing {
+	if f.Limit == 0 || f.Owner != "" || f.Group != "" || f.State != "" || f.Failing {
 		return schedulesPerPage
 	}
 	return f.Limit - had

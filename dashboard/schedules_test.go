@@ -57,7 +57,7 @@ func TestTheListOfSchedulesShowsWhatEachDoes(t *testing.T) {
 
 		put(t, store, "fine", "*/15 * * * *", chime.Queue("mail"))
 		put(t, store, "bad", "*/15 * * * *")
-		put(t, store, "stopped", "0 2 * * *")
+		put(t, store, "stopped", "0 2 * * *", chime.Group("acme"))
 		if err := chime.NewSchedules(store).Pause(t.Context(), "stopped", chime.Note{Text: "migration", By: "anna"}); err != nil {
 			t.Fatal(err)
 		}
@@ -70,6 +70,8 @@ func TestTheListOfSchedulesShowsWhatEachDoes(t *testing.T) {
 		lacks(t, "failing", send(d, "GET", "/schedules?state=failing"), `id="row-fine"`, `id="row-stopped"`)
 		lacks(t, "a queue", send(d, "GET", "/schedules?queue=mail"), `id="row-bad"`, `id="row-stopped"`)
 		lacks(t, "a prefix", send(d, "GET", "/schedules?prefix=st"), `id="row-bad"`, `id="row-fine"`)
+		lacks(t, "a group", send(d, "GET", "/schedules?group=acme"), `id="row-bad"`, `id="row-fine"`)
+		wants(t, "a group", send(d, "GET", "/schedules?group=acme"), 200, `id="row-stopped"`, `name="group" value="acme"`, `name="filter" value="group=acme"`)
 		wants(t, "none fits", send(d, "GET", "/schedules?owner=nobody"), 200, "No schedule matches", "Show all")
 		lacks(t, "a reader", send(newDashboard(t, store, Options{}), "GET", "/schedules"), "formaction", `name="id"`, "New schedule")
 		for query, want := range map[string]string{

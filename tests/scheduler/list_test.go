@@ -73,6 +73,8 @@ func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		put("s30", chime.Queue("mail"))
+		put("s25", chime.Group("acme"))
+		put("s26", chime.Group("acme.eu"))
 		for _, c := range []struct {
 			filter chime.ScheduleFilter
 			want   string
@@ -86,6 +88,8 @@ func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 			{chime.ScheduleFilter{State: chime.StatePaused, Prefix: "s1"}, "s11"},
 			{chime.ScheduleFilter{State: chime.StateCompleted, Prefix: "s1"}, ""},
 			{chime.ScheduleFilter{Owner: "nobody"}, ""},
+			{chime.ScheduleFilter{Group: "acme"}, "s07 s25"}, // the group of s07 is unknown
+			{chime.ScheduleFilter{Group: "acme", Prefix: "s2", Limit: 1}, "s25"},
 			{chime.ScheduleFilter{Failing: true, After: "s07"}, ""},
 		} {
 			if got := strings.Join(list(c.filter), " "); got != c.want {

@@ -27,11 +27,11 @@ const maxText = 200 // maximum length of a name in a query, in bytes
 
 // A ScheduleQuery selects and orders the schedules of a list.
 type ScheduleQuery struct {
-	State                string // one of scheduleStates
-	Queue, Owner, Prefix string // empty: any
-	Sort                 string // one of scheduleSorts
-	After                string // the name of the schedule before the page; empty: the first page
-	Limit                int
+	State                       string // one of scheduleStates
+	Queue, Owner, Group, Prefix string // empty: any
+	Sort                        string // one of scheduleSorts
+	After                       string // the name of the schedule before the page; empty: the first page
+	Limit                       int
 }
 
 func (r *Request) scheduleQuery() (q ScheduleQuery, err error) {
@@ -44,7 +44,7 @@ func (r *Request) scheduleQuery() (q ScheduleQuery, err error) {
 	if q.Limit, err = r.number("limit", 1, maxRows, rows); err != nil {
 		return q, err
 	}
-	for field, value := range map[string]*string{"queue": &q.Queue, "owner": &q.Owner, "prefix": &q.Prefix, "after": &q.After} {
+	for field, value := range map[string]*string{"queue": &q.Queue, "owner": &q.Owner, "group": &q.Group, "prefix": &q.Prefix, "after": &q.After} {
 		if *value = r.Query.Get(field); len(*value) > maxText {
 			return q, &QueryError{field, *value, fmt.Sprintf("at most %d bytes", maxText)}
 		}
@@ -54,13 +54,13 @@ func (r *Request) scheduleQuery() (q ScheduleQuery, err error) {
 
 // Filtered reports whether the query leaves out some schedules.
 func (q ScheduleQuery) Filtered() bool {
-	return q.State != scheduleStates[0] || q.Queue != "" || q.Owner != "" || q.Prefix != ""
+	return q.State != scheduleStates[0] || q.Queue != "" || q.Owner != "" || q.Group != "" || q.Prefix != ""
 }
 
 // Filter returns the part of the query that selects schedules, without order and page size.
 func (q ScheduleQuery) Filter() string {
 	filter := url.Values{}
-	for field, value := range map[string]string{"state": q.State, "queue": q.Queue, "owner": q.Owner, "prefix": q.Prefix} {
+	for field, value := range map[string]string{"state": q.State, "queue": q.Queue, "owner": q.Owner, "group": q.Group, "prefix": q.Prefix} {
 		if value != "" && value != scheduleStates[0] {
 			filter.Set(field, value)
 		}
@@ -81,6 +81,7 @@ func (q ScheduleQuery) words() string {
 	}
 	add(q.Queue, "of queue %s")
 	add(q.Owner, "of owner %s")
+	add(q.Group, "of group %s")
 	add(q.Prefix, "whose names begin with “%s”")
 	return strings.Join(parts, ", ")
 }
@@ -90,7 +91,7 @@ func (q ScheduleQuery) byHistory() bool { return q.Sort == "late" || q.Sort == "
 
 // fits reports whether a schedule matches, apart from its state.
 func (q ScheduleQuery) fits(s *ListedSchedule) bool {
-	return (q.Queue == "" || s.Queue == q.Queue) && (q.Owner == "" || s.Owner == q.Owner) && strings.HasPrefix(s.Name, q.Prefix)
+	return (q.Queue == "" || s.Queue == q.Queue) && (q.Owner == "" || s.Owner == q.Owner) && (q.Group == "" || s.Group == q.Group) && strings.HasPrefix(s.Name, q.Prefix)
 }
 
 // means reports whether a state matches.

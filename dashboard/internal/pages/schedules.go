@@ -208,7 +208,7 @@ func (s *Site) fillBeyond(ctx context.Context, m *Schedules, now time.Time, zone
 		found = append(found, foundSchedule{ListedSchedule: listed, state: scheduleState(&listed, now)})
 	}
 	switch {
-	case m.Query.State != "all" || m.Query.Owner != "":
+	case m.Query.State != "all" || m.Query.Owner != "" || m.Query.Group != "":
 		return nil
 	case m.Query.Sort == "next" && !m.Query.Filtered():
 		soonest, err := s.schedules.Soonest(ctx, m.Query.Limit)

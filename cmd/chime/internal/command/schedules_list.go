@@ -21,8 +21,8 @@ import (
 
 // A scheduleQuery selects the schedules to list, and their order.
 type scheduleQuery struct {
-	prefix, state, queue, owner, sort, after string
-	limit                                    int
+	prefix, state, queue, owner, group, sort, after string
+	limit                                           int
 }
 
 // The values of its flags.
@@ -78,6 +78,7 @@ func (s *session) schedulesList() *cobra.Command {
 	f.StringVar(&q.state, "state", "", "only schedules that are "+strings.Join(scheduleStates, ", "))
 	f.StringVar(&q.queue, "queue", "", "only schedules whose jobs go to the queue of this `name`")
 	f.StringVar(&q.owner, "owner", "", "only schedules that a scheduler of this owner `name` has declared")
+	f.StringVar(&q.group, "group", "", "only schedules whose jobs belong to the group of this `name`")
 	f.StringVar(&q.sort, "sort", "name", "order: name; next, the soonest first; late, those with the largest LATE p99 first; last, those that ended last first")
 	f.IntVar(&q.limit, "limit", 50, "the maximum number of schedules, 1 to 500")
 	f.StringVar(&q.after, "after", "", "continue after the schedule of this `name`")
@@ -101,7 +102,7 @@ func (q *scheduleQuery) check() error {
 
 // none explains why the list is empty.
 func (q *scheduleQuery) none() string {
-	flags := q.state != "" || q.queue != "" || q.owner != ""
+	flags := q.state != "" || q.queue != "" || q.owner != "" || q.group != ""
 	behind := ""
 	if q.after != "" {
 		behind = fmt.Sprintf(" behind %q", q.after)
@@ -119,7 +120,7 @@ func (q *scheduleQuery) none() string {
 
 // filter returns the filter for the library, which cannot filter by late.
 func (q *scheduleQuery) filter() chime.ScheduleFilter {
-	f := chime.ScheduleFilter{Prefix: q.prefix, Queue: q.queue, Owner: q.owner, State: chime.ScheduleState(q.state)}
+	f := chime.ScheduleFilter{Prefix: q.prefix, Queue: q.queue, Owner: q.owner, Group: q.group, State: chime.ScheduleState(q.state)}
 	switch q.state {
 	case "failing":
 		f.State, f.Failing = chime.StateLive, true
@@ -157,7 +158,7 @@ func (s *session) findSchedules(ctx context.Context, q scheduleQuery) (page sche
 	}
 	filter, most := q.filter(), q.most()
 	if q.sort == "name" {
-		if filter.After = q.after; q.state == "" && q.owner == "" && q.limit < maxScheduleLimit {
+		if filter.After = q.after; q.state == "" && q.owner == "" && q.group == "" && q.limit < maxScheduleLimit {
 			filter.Limit = q.limit + 1
 		}
 	}
@@ -178,7 +179,7 @@ func (s *session) findSchedules(ctx context.Context, q scheduleQuery) (page sche
 				page.next = page.found[most-1].Name
 				return page, nil
 			}
-			return page, usage("--sort %s: more than %d schedules match; give the beginning of their names as TEXT, --queue or --owner", q.sort, most)
+			return page, usage("--sort %s: more than %d schedules match; give the beginning of their names as TEXT, --queue, --owner or --group", q.sort, most)
 		}
 		page.found = append(page.found, &foundSchedule{Schedule: schedule, unread: unread})
 	}

@@ -50,7 +50,7 @@ func calendar(t *testing.T) *shop {
 		"invoices": func(context.Context, *chime.Job) error { return errors.New("no \x1b[31mpaper\nin the tray") },
 		"once":     func(context.Context, *chime.Job) error { return nil },
 	}, "mail")
-	s.put(t, "backup", "0 3 1 1 *", chime.Queue("night"))
+	s.put(t, "backup", "0 3 1 1 *", chime.Queue("night"), chime.Group("acme"))
 	return s
 }
 
@@ -74,6 +74,9 @@ func TestSchedulesAreListedByState(t *testing.T) {
 		{"--state late", ""},
 		{"--queue mail", "invoices once"},
 		{"--owner nobody", ""},
+		{"--group acme", "backup"},
+		{"--group acme --sort next", "backup"},
+		{"--group acm", ""},
 		{"re", "report"},
 		{"--limit 2", "backup cleanup"},
 		{"--limit 2 --after cleanup", "invoices once"},
