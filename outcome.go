@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/work"
 )
 
 // An Action is what happens to a job when its handler has returned.
@@ -121,4 +122,23 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 	type fields Failure // without methods
 	f.At = f.At.UTC()
 	return json.Marshal(fields(f))
+}
+
+// OutcomesOf returns the outcomes of the jobs of a call whose [ManyHandler] returned err, in the order of jobs. It finds an [Each] as the worker does. The
+// outcomes are those of a call whose ctx had not ended: see Each for the others.
+func OutcomesOf(err error, jobs []*Job) []Outcome {
+	called := make([]work.Job, len(jobs))
+	for i, job := range jobs {
+		called[i].ID = job.ID
+	}
+	each, all := outcomesOf(err, called)
+	outcomes := make([]Outcome, len(jobs))
+	for i, job := range jobs {
+		own, named := each[job.ID]
+		if !named {
+			own = all
+		}
+		outcomes[i] = OutcomeOf(own)
+	}
+	return outcomes
 }

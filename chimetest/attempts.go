@@ -245,14 +245,17 @@ func (a *attempts) running() []*chime.RunInfo {
 // listenTo wraps a worker's handlers, to record when they begin and return and to count them in handling. It does not change a role of another
 // kind, or one that already runs.
 func (a *attempts) listenTo(role chime.Role, handling *atomic.Int64) {
-	worker, ok := role.(interface {
-		Use(...func(chime.Handler) chime.Handler)
-	})
-	if !ok {
-		return
-	}
 	defer func() { _ = recover() }() // it already runs, or is nil: chime.Run reports that
-	worker.Use(func(next chime.Handler) chime.Handler { return a.around(next, handling) })
+	if worker, ok := role.(interface {
+		Use(...func(chime.Handler) chime.Handler)
+	}); ok {
+		worker.Use(func(next chime.Handler) chime.Handler { return a.around(next, handling) })
+	}
+	if worker, ok := role.(interface {
+		UseMany(...func(chime.ManyHandler) chime.ManyHandler)
+	}); ok {
+		worker.UseMany(func(next chime.ManyHandler) chime.ManyHandler { return a.aroundMany(next, handling) })
+	}
 }
 
 // around is the innermost middleware of a worker.
@@ -264,6 +267,20 @@ func (a *attempts) around(next chime.Handler, handling *atomic.Int64) chime.Hand
 		a.begin(which, j.Started)
 		defer func() { a.end(which, testjob.Note(j)) }()
 		return next(ctx, j)
+	}
+}
+
+// aroundMany is the innermost middleware of a worker, for handlers of several jobs.
+func (a *attempts) aroundMany(next chime.ManyHandler, handling *atomic.Int64) chime.ManyHandler {
+	return func(ctx context.Context, jobs []*chime.Job) error {
+		handling.Add(1)
+		defer handling.Add(-1)
+		for _, j := range jobs {
+			which := attempt{job{j.Queue, j.ID}, j.Fence}
+			a.begin(which, j.Started)
+			defer func() { a.end(which, testjob.Note(j)) }()
+		}
+		return next(ctx, jobs)
 	}
 }
 

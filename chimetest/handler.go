@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"testing"
 	"time"
 
@@ -108,6 +109,34 @@ func Work(t testing.TB, handler chime.Handler, job *chime.Job) Worked {
 	err := call(testjob.Begin(ctx, job), handler, job)
 	said := testjob.Of(job)
 	return Worked{Outcome: chime.OutcomeOf(err), Value: said.Value, Progress: said.Progress, Note: said.Note}
+}
+
+// WorkMany calls a handler of several jobs, as a worker does: its ctx ends with the test or after the Timeout of the first job, and a panic is a failure of
+// each job. It returns what each job got, in the order of jobs. Like [Work] it retries nothing.
+func WorkMany(t testing.TB, handler chime.ManyHandler, jobs ...*chime.Job) []Worked {
+	t.Helper()
+	switch {
+	case len(jobs) == 0 || slices.Contains(jobs, nil):
+		t.Fatal("chimetest: WorkMany: there is no job, or one is nil: create them with NewJob")
+	case handler == nil:
+		t.Fatalf("chimetest: WorkMany(%v): the handler is nil", jobs)
+	}
+	ctx := t.Context()
+	if timeout := jobs[0].Timeout; timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, timeout, chime.ErrTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	for _, job := range jobs {
+		_ = testjob.Begin(ctx, job) // the handler's ctx has no job
+	}
+	err := call(ctx, func(ctx context.Context, _ *chime.Job) error { return handler(ctx, slices.Clone(jobs)) }, nil)
+	worked := make([]Worked, len(jobs))
+	for i, outcome := range chime.OutcomesOf(err, jobs) {
+		said := testjob.Of(jobs[i])
+		worked[i] = Worked{Outcome: outcome, Value: said.Value, Progress: said.Progress, Note: said.Note}
+	}
+	return worked
 }
 
 // maxStack is how many bytes of a stack a worker keeps.

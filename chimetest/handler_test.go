@@ -116,3 +116,61 @@ func TestAHandlersCtxEndsAtTheTimeout(t *testing.T) {
 		}
 	})
 }
+
+func TestWorkManyReturnsWhatEachJobGot(t *testing.T) {
+	bad := errors.New("bad")
+	var jobs []*chime.Job
+	for _, id := range []string{"a", "b", "c"} {
+		jobs = append(jobs, NewJob(t, chime.Item{Name: "many", Options: []chime.EnqueueOption{chime.ID(id)}}))
+	}
+	worked := WorkMany(t, func(ctx context.Context, got []*chime.Job) error {
+		if len(got) != 3 || got[1].ID != "b" || chime.JobFrom(ctx) != nil {
+			t.Errorf("got %v, and the job %v of ctx; want three and none", got, chime.JobFrom(ctx))
+		}
+		if _, limited := ctx.Deadline(); !limited {
+			t.Error("the ctx has no deadline")
+		}
+		got[1].Note("b's note")
+		return chime.Each{"a": chime.Discard(bad), "b": nil}
+	}, jobs...)
+	if worked[0].Action != chime.Discarded || !errors.Is(worked[0].Err, bad) || worked[1].Action != chime.Succeeded || worked[1].Note != "b's note" || worked[2].Action != chime.Succeeded || worked[2].Note != "" {
+		t.Errorf("got %+v", worked)
+	}
+	for _, one := range WorkMany(t, func(context.Context, []*chime.Job) error { panic("slip") }, jobs...) {
+		var panicked *chime.PanicError
+		if one.Action != chime.Retried || !errors.As(one.Err, &panicked) {
+			t.Errorf("after a panic: %+v", one)
+		}
+	}
+}
+
+// Advance returns an attempt for each job of a call.
+func TestAdvanceReturnsEachJobOfACall(t *testing.T) {
+	Run(t, func(t *testing.T, c *Chime) {
+		worker := newWorker(c, chime.WorkerOptions{})
+		worker.HandleMany("many", chime.Many{Size: 3, Wait: 10 * time.Second}, func(_ context.Context, jobs []*chime.Job) error {
+			time.Sleep(time.Second) // simulated time
+			jobs[0].Note("first")
+			return chime.Each{jobs[2].ID: errors.New("bad")}
+		})
+		c.Start(worker)
+		for _, id := range []string{"a", "b", "c"} {
+			if _, err := newEnqueuer(c).Enqueue(t.Context(), "many", nil, chime.ID(id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runs := c.Advance(2 * time.Second)
+		if len(runs) != 3 {
+			t.Fatalf("%v, want three attempts", runs)
+		}
+		for _, run := range runs {
+			want := chime.RunDone
+			if run.ID == "c" {
+				want = chime.RunFailed
+			}
+			if run.Outcome != want || run.Ended.Sub(run.Started) != time.Second || (run.ID == "a") != (run.Note == "first") {
+				t.Errorf("%s: %s after %v, note %q; want %s after 1s", run.ID, run.Outcome, run.Ended.Sub(run.Started), run.Note, want)
+			}
+		}
+	})
+}
