@@ -117,7 +117,7 @@ func (g *gatherer) closeLargest(handler *Handler) {
 func (g *gatherer) ready(now time.Time, free int) [][]*flight {
 	last, ready := -1, 0
 	for i, group := range g.gatherings {
-		if !group.session.isSilent() && group.isReady(now) {
+		if !group.isHeld() && group.isReady(now) {
 			last, ready = i, ready+1
 		}
 	}
@@ -126,6 +126,9 @@ func (g *gatherer) ready(now time.Time, free int) [][]*flight {
 	}
 	return g.take(func(i int) bool { return free > 0 && ready >= free && i < last || g.gatherings[i].isReady(now) })
 }
+
+// isHeld reports whether the gathering is not handed over now, because another worker may get its jobs.
+func (group *gathering) isHeld() bool { return group.session.isSilent() }
 
 // isReady reports whether the gathering need not wait for more.
 func (group *gathering) isReady(now time.Time) bool {
@@ -141,7 +144,7 @@ func (g *gatherer) all(but *storeClock) [][]*flight {
 func (g *gatherer) take(which func(i int) bool) (taken [][]*flight) {
 	kept := make([]*gathering, 0, len(g.gatherings))
 	for i, group := range g.gatherings {
-		if group.session.isSilent() || !which(i) {
+		if group.isHeld() || !which(i) {
 			kept = append(kept, group)
 			continue
 		}
@@ -156,7 +159,7 @@ func (g *gatherer) take(which func(i int) bool) (taken [][]*flight) {
 // until returns when to call ready again, if nothing is added; zero: never.
 func (g *gatherer) until() (until time.Time) {
 	for _, group := range g.gatherings {
-		if !group.session.isSilent() {
+		if !group.isHeld() {
 			until = earlier(until, group.until())
 		}
 	}

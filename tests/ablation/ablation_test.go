@@ -89,7 +89,7 @@ var guards = []guard{
 	{"what has crashed is handled alone", "internal/work/claim.go", "c.crashes > 0, c.vanished, c.suspect, ", "", "tests/workers", "TestWhatHasCrashedIsHandledAlone"},
 	{"last attempt of a job of a call", "internal/work/claim.go", " && c.message.Failures+1 < c.maxAttempts()", "", "tests/workers", "TestTheLastAttemptIsHandledAlone"},
 	{"jobs of a call that has failed", "internal/work/claim.go", "details.Alone || outcome.Alone", "details.Alone", "tests/workers", "TestOneBadJobDoesNotBuryTheOthers"},
-	{"jobs that gather in a silent session", "internal/work/gather.go", "if group.session.isSilent() || !which(i) {", "if !which(i) {", "tests/workers", "TestASilentSessionBeginsNoCall"},
+	{"jobs that gather in a silent session", "internal/work/gather.go", "return group.session.isSilent()", "return false", "tests/workers", "TestASilentSessionBeginsNoCall"},
 	{"calls before a suspect", "internal/work/processor.go", "if forSuspect && p.lanes.suspectsWait() {", "if false {", "tests/workers", "TestASuspectRunsBesideNoCall"},
 	{"error of a job of another call", "many.go", "if !known[id] {", "if false {", "tests/workers", "TestEachSettlesItsJobs"},
 	{"jobs that a handler was cut off from", "internal/work/flight.go", "case of == ofOthers && f.handBack():", "case false:", "tests/workers", "TestACallThatWasCutOffCountsWhatEachNames"},
