@@ -33,7 +33,8 @@ type WorkerInfo struct {
 	Version string         `json:"version,omitempty"` // the version of its program or the revision of its source, from the build info; empty: unknown
 	Queues  map[string]int `json:"queues"`            // the queues from which it takes jobs, with their weights
 	Slots   int            `json:"slots"`             // how many handlers may run at the same time
-	Busy    int            `json:"busy"`              // how many handlers run
+	Busy    int            `json:"busy"`              // how many handlers run; if Many is true, at most this many
+	Many    bool           `json:"many,omitempty"`    // it has handlers that get several jobs, see Worker.HandleMany
 	Since   time.Time      `json:"since,omitzero"`    // when it started, by the store's clock
 	Seen    time.Time      `json:"seen,omitzero"`     // its last sign of life, by the store's clock
 	Running []*JobInfo     `json:"running"`           // the jobs that it runs, grouped by queue
@@ -45,7 +46,7 @@ type WorkerInfo struct {
 // newWorkerInfo describes a worker without its jobs.
 func newWorkerInfo(e *protocol.WorkerEntry) *WorkerInfo {
 	return &WorkerInfo{
-		Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen, SessionTTL: e.Lives,
+		Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Many: e.Many, Since: e.Since, Seen: e.Seen, SessionTTL: e.Lives,
 	}
 }
 
@@ -107,7 +108,9 @@ func (w *Workers) addRunning(ctx context.Context, byName map[string]*WorkerInfo)
 				byName[job.Worker] = info
 			}
 			info.Running = append(info.Running, job)
-			info.Busy++
+			if info.Busy++; info.Many {
+				info.Busy = min(info.Busy, info.Slots) // several jobs may share a handler
+			}
 		}
 	}
 	return nil

@@ -36,6 +36,7 @@ type workerSelf struct {
 	Queues  map[string]int `json:"queues"`
 	Slots   int            `json:"slots"`
 	LivesMS int64          `json:"lives_ms,omitempty"`
+	Many    bool           `json:"many,omitempty"`
 }
 
 // AnnounceWorker records the description of a worker, and that it lives.
@@ -43,7 +44,7 @@ func (s *store) AnnounceWorker(ctx context.Context, w protocol.WorkerEntry) erro
 	if s.bad != nil {
 		return s.bad
 	}
-	text, err := json.Marshal(workerSelf{w.Host, w.PID, w.Version, w.Queues, w.Slots, w.Lives.Milliseconds()})
+	text, err := json.Marshal(workerSelf{w.Host, w.PID, w.Version, w.Queues, w.Slots, w.Lives.Milliseconds(), w.Many})
 	if err != nil {
 		return failure("announce worker", w.Name, err)
 	}
@@ -137,7 +138,7 @@ func (s *store) readWorkers(ctx context.Context, pairs []string) (workers []prot
 		}
 		names = append(names, pairs[i])
 		workers = append(workers, protocol.WorkerEntry{
-			Name: pairs[i], Host: form.Host, PID: form.PID, Version: form.Version, Queues: form.Queues, Slots: form.Slots,
+			Name: pairs[i], Host: form.Host, PID: form.PID, Version: form.Version, Queues: form.Queues, Slots: form.Slots, Many: form.Many,
 			Lives: time.Duration(max(form.LivesMS, 0)) * time.Millisecond,
 			Since: time.UnixMilli(form.Since).UTC(), Seen: time.UnixMilli(form.Seen).UTC(),
 		})

@@ -133,7 +133,9 @@ func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.Q
 				byName[job.Worker] = &chime.WorkerInfo{Name: job.Worker}
 			}
 			info := byName[job.Worker]
-			info.Running, info.Busy = append(info.Running, job), info.Busy+1
+			if info.Running = append(info.Running, job); !info.Many || info.Busy < info.Slots {
+				info.Busy++
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
@@ -146,7 +148,7 @@ func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.Q
 
 // workerOf returns a worker from its own record.
 func workerOf(e protocol.WorkerEntry) *chime.WorkerInfo {
-	return &chime.WorkerInfo{Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen, SessionTTL: e.Lives}
+	return &chime.WorkerInfo{Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Many: e.Many, Since: e.Since, Seen: e.Seen, SessionTTL: e.Lives}
 }
 
 // readSomeWorkers reads the workers, the number of jobs of each, and some of the running jobs. A worker takes jobs ahead only when all its slots are
@@ -282,11 +284,11 @@ func (p *Poller) readTrails(ctx context.Context, s *Snapshot, queues []*chime.Qu
 	return err
 }
 
-// noteFull records since when workers have been full.
+// noteFull records since when workers have been full. That is not known of a worker whose jobs may share handlers.
 func (p *Poller) noteFull(s *Snapshot) {
 	full := map[string]time.Time{}
 	for i := range s.Workers {
-		if w := &s.Workers[i]; w.Counted && w.Slots > 0 && w.Busy >= w.Slots {
+		if w := &s.Workers[i]; w.Counted && !w.Many && w.Slots > 0 && w.Busy >= w.Slots {
 			since, was := p.full[w.Name]
 			if !was {
 				since = s.At

@@ -39,6 +39,7 @@ type WorkerEntry struct {
 	Version string         // of the program; empty: unknown
 	Queues  map[string]int // with their weights
 	Slots   int            // maximum number of handlers that run at the same time
+	Many    bool           // a handler may run several jobs
 	Lives   time.Duration  // how long it counts as live after a sign of life: its sessions' TTL; 0: WorkerRetention, because it sends no beats
 	Age     time.Duration  // announced: how long it has run
 	Since   time.Time      // read: when it started, by the store's clock

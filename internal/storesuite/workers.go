@@ -11,7 +11,7 @@ import (
 func (s *Suite) TestAWorkerIsShownFromItsAnnouncementToItsEnd(t *testing.T) {
 	s.onEveryServer(t, func(b *Bench) {
 		before := b.Now()
-		entry := protocol.WorkerEntry{Name: "W", Host: "h", PID: 7, Version: "v1.2.3", Queues: map[string]int{"mail": 3}, Slots: 20, Age: time.Hour}
+		entry := protocol.WorkerEntry{Name: "W", Host: "h", PID: 7, Version: "v1.2.3", Queues: map[string]int{"mail": 3}, Slots: 20, Many: true, Age: time.Hour}
 		if err := b.Store.AnnounceWorker(b.Context(), entry); err != nil {
 			b.Fatal(err)
 		}

@@ -44,7 +44,8 @@ type announcer struct {
 func newAnnouncer(store protocol.Store, config *Config) *announcer {
 	host, _ := os.Hostname() // empty: unknown
 	a := &announcer{store: store, log: config.Log, started: time.Now(), self: protocol.WorkerEntry{
-		Name: config.worker, Host: host, PID: os.Getpid(), Version: buildVersion(), Queues: config.Queues, Slots: config.Concurrency, Lives: config.SessionTTL,
+		Name: config.worker, Host: host, PID: os.Getpid(), Version: buildVersion(), Queues: config.Queues, Slots: config.Concurrency, Many: config.gathers() != nil,
+		Lives: config.SessionTTL,
 	}, astray: config.Astray}
 	for queue := range config.Queues {
 		for name := range config.Handlers {

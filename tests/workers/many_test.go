@@ -599,3 +599,37 @@ func TestKindHandleManyDiscardsWhatItCannotDecode(t *testing.T) {
 		})
 	}
 }
+
+// Several jobs may share a handler, so at most all slots are busy.
+func TestTheBusySlotsOfAWorkerWithCalls(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		var log manyLog
+		w := f.Worker(chime.WorkerOptions{Concurrency: 2})
+		w.HandleMany("work", chime.Many{Size: 10, Wait: time.Second}, log.handler(time.Minute, nil))
+		plain := f.Worker(chime.WorkerOptions{Concurrency: 2, Queues: map[string]int{"other": 1}})
+		plain.Handle("plain", func(context.Context, *chime.Job) error { return nil })
+		stop, stopPlain := fixture.Start(w), fixture.Start(plain)
+		f.Enqueue("default", job("work"), fixture.Names("j", 10)...)
+		fixture.Pass(5 * time.Second)
+		infos, err := chime.NewWorkers(f.Server.Store()).List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, info := range infos {
+			running, busy := 0, 0
+			if info.Many {
+				running, busy = 10, 2
+			}
+			if info.Many != (info.Queues["default"] > 0) || len(info.Running) != running || info.Busy != busy {
+				t.Errorf("a worker of %v: Many %v, %d running jobs, %d busy slots", info.Queues, info.Many, len(info.Running), info.Busy)
+			}
+		}
+		fixture.Pass(time.Minute)
+		for _, stop := range []func() error{stop, stopPlain} {
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}
+		f.CheckEmpty()
+	})
+}

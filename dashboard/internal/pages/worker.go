@@ -82,6 +82,8 @@ func workerState(w *overview.Worker, now time.Time) plain.State {
 		return plain.State{Symbol: plain.Going, Word: "live", Sentence: "It is live; more jobs run than are counted here."}
 	case w.Busy == 0:
 		return plain.State{Symbol: plain.Idle, Word: "idle", Sentence: "It waits for jobs."}
+	case w.Many:
+		return plain.State{Symbol: plain.Going, Word: "running", Sentence: "It runs jobs; several of them may share a slot."}
 	case w.Busy >= w.Slots:
 		return plain.State{Symbol: plain.Warning, Word: "full", Sentence: "All its slots are busy: it takes the next job when one of them ends."}
 	}
