@@ -85,6 +85,7 @@ var measures = slices.Concat([]measure{
 	handlersMeasure(time.Millisecond),
 	handlersMeasure(5 * time.Millisecond),
 	handlersMeasure(50 * time.Millisecond),
+	manyMeasure,
 	sharedMeasure("four processes", 0),
 	sharedMeasure("four processes 5ms", 5*time.Millisecond),
 	weightedMeasure, manyQueuesMeasure, limitMeasure,
