@@ -90,7 +90,11 @@ func (s *switches) addGo(t *testing.T, g guard) bool {
 		return false
 	}
 	folder := path.Dir(g.file)
-	s.files[folder+"/guard_is_off.go"] = "package " + path.Base(folder) + "\n\nimport \"os\"\n\nvar guardOff = os.Getenv(\"CHIME_GUARD\")\n\n" +
+	name := path.Base(folder)
+	if folder == "." {
+		name = "chime"
+	}
+	s.files[folder+"/guard_is_off.go"] = "package " + name + "\n\nimport \"os\"\n\nvar guardOff = os.Getenv(\"CHIME_GUARD\")\n\n" +
 		"func guardIsOff(name string) bool { return guardOff == name }\n"
 	return true
 }

@@ -22,12 +22,21 @@ import (
 func TestEveryJobEndsOnceUnderFaults(t *testing.T) {
 	for _, seed := range long.Draw(2, 30) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) { chaos(t, f, seed) })
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) { chaos(t, f, seed, false) })
 		})
 	}
 }
 
-func chaos(t *testing.T, f *fixture.Fixture, seed uint64) {
+// The same with handlers that get several jobs, each with its own outcome.
+func TestEveryJobOfACallEndsOnceUnderFaults(t *testing.T) {
+	for _, seed := range long.Draw(1, 30) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) { chaos(t, f, seed, true) })
+		})
+	}
+}
+
+func chaos(t *testing.T, f *fixture.Fixture, seed uint64, many bool) {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 1))
 	chance := func(n int) bool {
@@ -68,7 +77,7 @@ func chaos(t *testing.T, f *fixture.Fixture, seed uint64) {
 		concurrency := 1 + int(upTo(12))
 		running := 0
 		w := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"a": 2, "b": 1}, Concurrency: concurrency, MaxCrashes: 1000, Logger: fixture.Quiet()})
-		w.Handle("work", func(ctx context.Context, job *chime.Job) error {
+		handle := func(ctx context.Context) error {
 			mu.Lock()
 			if running++; running > concurrency {
 				t.Errorf("%d handlers at once, want at most %d", running, concurrency)
@@ -95,7 +104,30 @@ func chaos(t *testing.T, f *fixture.Fixture, seed uint64) {
 				panic("oh")
 			}
 			return nil
-		})
+		}
+		if many {
+			options := chime.Many{Size: 1 + int(upTo(20)), Wait: upTo(500 * time.Millisecond), Together: chance(3)}
+			w.HandleMany("work", options, func(ctx context.Context, jobs []*chime.Job) error {
+				err := handle(ctx)
+				if err != nil || chance(2) {
+					return err
+				}
+				each := chime.Each{}
+				for _, job := range jobs {
+					switch {
+					case chance(10):
+						each[job.ID] = errors.New("failed")
+					case chance(10):
+						each[job.ID] = chime.Snooze(upTo(time.Minute))
+					case chance(2):
+						each[job.ID] = nil
+					}
+				}
+				return each
+			})
+		} else {
+			w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return handle(ctx) })
+		}
 		stops = append(stops, fixture.Start(w))
 	}
 	for range 3 {
