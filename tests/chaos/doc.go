@@ -13,7 +13,7 @@
 //   - every accepted job finished or is dead with a reason;
 //   - no job ran again without a cause: a failed attempt, or a fault that took it from its worker;
 //   - the server has counted each completion once;
-//   - a job with OnDone that is done was followed by one job;
+//   - a job with OnDone that is done was followed by one job, on the same queue or on another one;
 //   - every instant of every schedule was run, counted as missed or counted as skipped;
 //   - no job overtook another one of its ordered group, and no more jobs of a group ran or started than its rule permits, as far as that is visible outside
 //     the server (checkGroups);

@@ -68,7 +68,7 @@ func (o *offerer) offer(ctx context.Context, batch string, size int, group *grou
 		key := jobKey(batch, i)
 		items[i] = chime.Item{Name: jobName, Args: key, Options: options}
 		if isFollowed(key) {
-			items[i].Options = append(slices.Clone(options), onDone(key))
+			items[i].Options = append(slices.Clone(options), onDone(key, queue))
 		}
 	}
 	p := o.program

@@ -24,9 +24,12 @@ func isFollowed(key string) bool {
 	return err == nil && i%followedJobs == followedJobs-1
 }
 
-// onDone is the option of such a job.
-func onDone(key string) chime.EnqueueOption {
-	return chime.OnDone(chime.Item{Name: followerName, Args: key, Options: []chime.EnqueueOption{chime.MaxAttempts(maxAttempts)}})
+// onDone is the option of such a job on a queue. Of four such jobs one follows on the same queue, the others on the three queues of the run, one each.
+func onDone(key, queue string) chime.EnqueueOption {
+	_, index, _ := strings.Cut(key, "/")
+	i, _ := strconv.Atoi(index)
+	where := append([]string{queue}, queueNames...)[i/followedJobs%(1+len(queueNames))]
+	return chime.OnDone(chime.Item{Name: followerName, Args: key, Options: []chime.EnqueueOption{chime.MaxAttempts(maxAttempts), chime.Queue(where)}})
 }
 
 // followerKey returns the key of the job with this ID that follows the job with the key root. Each added job has a key of its own.
@@ -39,7 +42,8 @@ func followerKey(root, id string) string {
 func isFollower(key string) bool { return strings.Contains(key, ">") }
 
 // checkFollowers finds jobs that are done and were not followed, and jobs that were followed twice without a cause. A job that was enqueued again may run
-// twice, and so may a job on a queue that went back. What was added before the server was emptied may be gone.
+// twice, and so may a job on a queue that went back. What was added before the server was emptied may be gone, or be added again by a call whose reply was
+// lost.
 func (c *Checker) checkFollowers() {
 	followers := map[string]map[string]bool{} // root -> keys of the jobs that follow it
 	add := func(key string) {
@@ -58,7 +62,8 @@ func (c *Checker) checkFollowers() {
 	}
 	back := len(c.history.Rollbacks) > 0
 	for root, all := range followers {
-		if j := c.history.Jobs[root]; len(all) > 1 && !back && (j == nil || j.Batch.Repeats == 0) {
+		j := c.history.Jobs[root]
+		if len(all) > 1 && !back && (j == nil || j.Batch.Repeats == 0 && !j.Batch.Offered.Before(c.history.Emptied.To)) {
 			c.found.add(Doubled, "%s is followed by %d jobs: %v; it %s", root, len(all), slices.Sorted(maps.Keys(all)), ran(j))
 		}
 	}

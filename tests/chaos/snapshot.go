@@ -107,7 +107,7 @@ func (s *Snapshot) readDead(ctx context.Context, client redis.UniversalClient, p
 // Idle reports whether no work is left: no job waits, runs or is due, and every schedule has completed.
 func (s *Snapshot) Idle() bool {
 	for _, q := range s.Queues {
-		if q.Waiting+q.Delayed+q.InFlight()+q.Parked > 0 {
+		if q.Waiting+q.Delayed+q.InFlight()+q.Parked+q.Outbox.Waiting > 0 {
 			return false
 		}
 	}
@@ -123,8 +123,8 @@ func (s *Snapshot) Idle() bool {
 func (s *Snapshot) left() string {
 	var text strings.Builder
 	for _, q := range s.Queues {
-		if q.Waiting+q.Delayed+q.InFlight()+q.Parked > 0 {
-			fmt.Fprintf(&text, " %s has %d waiting, %d delayed, %d in flight, %d parked;", q.Name, q.Waiting, q.Delayed, q.InFlight(), q.Parked)
+		if q.Waiting+q.Delayed+q.InFlight()+q.Parked+q.Outbox.Waiting > 0 {
+			fmt.Fprintf(&text, " %s has %d waiting, %d delayed, %d in flight, %d parked, %d for other queues;", q.Name, q.Waiting, q.Delayed, q.InFlight(), q.Parked, q.Outbox.Waiting)
 		}
 	}
 	for _, schedule := range s.Schedules {
@@ -163,6 +163,10 @@ var mayStay = map[string]string{
 	"sampled":   "values at the last sample",
 	"measured":  "workers' measurements since then",
 	"shapes":    "shapes of errors",
+	"delivered": "jobs that were brought to other queues, kept for a minute",
+	"outgoing":  "these jobs: none waits, see Idle",
+	"carried":   "what other queues have taken",
+	"inbox":     "what other queues have brought",
 	"origins":   "queues that a schedule has left, with some of its counts",
 }
 
