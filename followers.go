@@ -3,10 +3,13 @@ package chime
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
@@ -197,4 +200,57 @@ func checkFollowers(details *wire.Details, queue string) (groups []protocol.Queu
 		return nil, protocol.Because(protocol.Invalid("queue of a job that follows", chain.Queues[at], queue+", the queue of the schedule"), "is another queue")
 	}
 	return chain.Groups, nil
+}
+
+// OutboxCounts counts jobs that are on their way to other queues, because they follow others with [OnDone] or [OnDeath]. Usually there are none for longer than a
+// moment. If Oldest is long past, a queue cannot be reached: [Queues.Outbox] returns which one, and the log has the event outbox.blocked with the reason.
+type OutboxCounts struct {
+	Waiting int64     `json:"waiting"`         // the jobs
+	Bytes   int64     `json:"bytes"`           // of these jobs
+	Oldest  time.Time `json:"oldest,omitzero"` // when the job before the oldest of them ended; zero: there are none
+	Full    bool      `json:"full,omitempty"`  // 100,000 jobs or 256 MiB wait in a partition, so workers get no job of it
+}
+
+// An OutboxTarget is a queue to which jobs of another one are on their way.
+type OutboxTarget struct {
+	Queue   string    `json:"queue"`   // its name
+	Waiting int64     `json:"waiting"` // the jobs
+	Oldest  time.Time `json:"oldest"`  // when the job before the oldest of them ended
+}
+
+// Outbox returns the queues to which jobs of a queue are on their way: the one whose oldest job has waited longest comes first. [QueueInfo] has their sum.
+// ErrNotFound: no job, schedule or worker has ever used the queue.
+func (q *Queues) Outbox(ctx context.Context, queue string) ([]OutboxTarget, error) {
+	info, err := q.Get(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	targets := map[string]OutboxTarget{}
+	for index := range info.Partitions {
+		source := protocol.Partition{Queue: queue, Index: index}
+		for after, begun := "", false; after != "" || !begun; begun = true {
+			lines, err := q.store.ReadOutbox(ctx, source, after)
+			if err != nil {
+				return nil, fmt.Errorf("chime: read the outbox of queue %q: %w", queue, err)
+			}
+			for _, line := range lines.Lines {
+				name, _, _ := strings.Cut(line.Line, "/")
+				t := targets[name]
+				t.Queue, t.Waiting = name, t.Waiting+line.Entries
+				if t.Oldest.IsZero() || line.Since.Before(t.Oldest) {
+					t.Oldest = line.Since
+				}
+				targets[name] = t
+			}
+			after = lines.Next
+		}
+	}
+	var all []OutboxTarget
+	for _, t := range targets {
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b OutboxTarget) int {
+		return cmp.Or(a.Oldest.Compare(b.Oldest), cmp.Compare(a.Queue, b.Queue))
+	})
+	return all, nil
 }

@@ -68,15 +68,6 @@ type QueueInfo struct {
 	Now time.Time `json:"now"` // the store's clock
 }
 
-// OutboxCounts counts jobs that are on their way to other queues, because they follow others with [OnDone] or [OnDeath]. Usually there are none for longer than a
-// moment. If Oldest is long past, a queue cannot be reached: the log has the event outbox.blocked with the reason.
-type OutboxCounts struct {
-	Waiting int64     `json:"waiting"`         // the jobs
-	Bytes   int64     `json:"bytes"`           // of these jobs
-	Oldest  time.Time `json:"oldest,omitzero"` // when the job before the oldest of them ended; zero: there are none
-	Full    bool      `json:"full,omitempty"`  // 100,000 jobs or 256 MiB wait in a partition, so workers get no job of it
-}
-
 // InFlight returns the number of jobs that workers hold: those that run, those that were taken ahead, and those of vanished workers.
 func (q *QueueInfo) InFlight() int64 { return q.Running + max(q.Ahead, 0) + q.Vanished }
 

@@ -55,8 +55,8 @@ func (s *store) ReadOutbox(ctx context.Context, source protocol.Partition, after
 		return lines, err
 	}
 	lines = protocol.OutboxLines{Next: values.text(0), Targets: values.texts(2)}
-	for found := range slices.Chunk(values.list(1), 3) {
-		lines.Lines = append(lines.Lines, protocol.OutboxLine{Line: found.text(0), Since: found.milli(1), Members: found.texts(2)})
+	for found := range slices.Chunk(values.list(1), 4) {
+		lines.Lines = append(lines.Lines, protocol.OutboxLine{Line: found.text(0), Since: found.milli(1), Entries: found.number(2), Members: found.texts(3)})
 	}
 	return lines, nil
 }

@@ -59,7 +59,8 @@ type OutboxLines struct {
 type OutboxLine struct {
 	Line    string
 	Since   time.Time // when the job before its first entry ended
-	Members []string  // of a line that is not addressed, some of its entries, the first ones
+	Entries int64
+	Members []string // of a line that is not addressed, some of its entries, the first ones
 }
 
 // Addressed is an entry of a line with the index of its target partition.

@@ -3,8 +3,8 @@
 -- KEYS[2] …:outbox     zset  entries that wait, see lib/outbox.lua
 -- KEYS[3] …:delivered  zset  those that were carried
 -- ARGV[1] the line after which it begins; empty: the first
--- Returns the line after which the next call begins, empty: there are no more; lines, three values each: the line, when the job before its first
--- entry ended, Unix ms, and if it is not addressed its first members without the line, at most 500 of all lines, else 0; the targets.
+-- Returns the line after which the next call begins, empty: there are no more; lines, four values each: the line, when the job before its first
+-- entry ended, Unix ms, how many entries it has, and if it is not addressed its first members without the line, at most 500 of all lines, else 0; the targets.
 local OUTBOX, DELIVERED = KEYS[2], KEYS[3]
 local MAX_LINES = 100
 -- uses: limits layout strings
@@ -35,7 +35,8 @@ for _, member in ipairs(waiting) do
       left = left - #members
       for i = 1, #members do members[i] = sub(members[i], #line + 2) end
     end
-    lines[n + 1], lines[n + 2], lines[n + 3] = line, ended, members
+    lines[n + 1], lines[n + 2], lines[n + 4] = line, ended, members
+    lines[n + 3] = redis.call('ZLEXCOUNT', OUTBOX, '[' .. line .. '\t', '(' .. line .. '\n')
   end
 end
 for i, member in ipairs(carried) do targets[i] = match(member, '^[^\t]*') end

@@ -37,13 +37,20 @@ func (s *session) queuesShow() *cobra.Command {
 				}
 				counts, oldest = plain.Groups(queue.Groups.MayStart, sum)
 			}
-			return s.printer().Item(queue.Name, lines[0], s.queueText(lines[0], counts, oldest))
+			var targets []chime.OutboxTarget
+			if queue.Outbox.Waiting > 0 {
+				if targets, err = chime.NewQueues(store).Outbox(ctx, queue.Name); err != nil {
+					return err
+				}
+			}
+			return s.printer().Item(queue.Name, lines[0], s.queueText(lines[0], counts, oldest, targets))
 		},
 	}
 }
 
-// queueText formats a queue for people. counts describes its groups, and oldest the oldest of their jobs; empty: no job of a group waits.
-func (s *session) queueText(q queueLine, counts, oldestOfGroups string) string {
+// queueText formats a queue for people. counts describes its groups, and oldest the oldest of their jobs; empty: no job of a group waits. targets are the
+// queues to which jobs are on their way.
+func (s *session) queueText(q queueLine, counts, oldestOfGroups string, targets []chime.OutboxTarget) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", q.Name, queueState(&q))
 	if q.QueueInfo.Blocked(q.Workers > 0) == chime.ReasonUnserved {
@@ -81,6 +88,9 @@ func (s *session) queueText(q queueLine, counts, oldestOfGroups string) string {
 	row("Parked", format.Count(q.Parked))
 	row("Dead", format.Count(q.Dead))
 	row("To other queues", outboxText(q.QueueInfo))
+	for _, target := range targets {
+		row("", fmt.Sprintf("%s to %s, the oldest %s", format.Count(target.Waiting), target.Queue, format.Away(target.Oldest.Sub(q.Now))))
+	}
 	row("Schedules", format.Count(q.Schedules))
 	row("Workers", format.Count(q.Workers))
 	if q.Partitions > 1 {
