@@ -99,3 +99,40 @@ func addTries(counts incident.Counts, world *incident.World) {
 		counts[name+try.Queue+" "+try.Job]++
 	}
 }
+
+// The days of a schedule have the occurrences that were placed: none at its creation if it was created with NoImmediateRun, and none that its rule of
+// today would have planned before it was changed.
+func TestADayOfAScheduleHasWhatWasPlaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		world := incident.New(t, incident.Small)
+		placed := map[string]map[int64]bool{} // address of a day → planned seconds
+		for _, try := range world.Tries() {
+			if try.Schedule == "" {
+				continue
+			}
+			address := "schedules/" + try.Schedule + "?day=" + try.Planned.UTC().Format(time.DateOnly)
+			if placed[address] == nil {
+				placed[address] = map[int64]bool{}
+			}
+			placed[address][try.Planned.Unix()] = true
+		}
+		d := newDashboard(t, world.Store, dashboard.Options{Write: true, Authorize: crowd(allRights)})
+		kinds := map[string]bool{}
+		for address, planned := range placed {
+			name, _, _ := strings.Cut(address, "?")
+			kinds[name] = true
+			page := send(d, "GET", "/"+address)
+			wants(t, address, page, 200, `id="asked"`)
+			_, day, _ := strings.Cut(page.Body.String(), `id="asked"`)
+			day, _, _ = strings.Cut(day, "</tbody>")
+			if n := strings.Count(day, `<tr><th scope="row">`); n != len(planned) {
+				t.Errorf("%s shows %d occurrences, want %d", address, n, len(planned))
+			}
+		}
+		for _, name := range []string{incident.Quiet, incident.Edited, incident.Failing} {
+			if !kinds["schedules/"+name] {
+				t.Errorf("schedule %s has not run", name)
+			}
+		}
+	})
+}

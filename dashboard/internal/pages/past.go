@@ -19,13 +19,14 @@ type past struct {
 	series *recurrence.Series
 	now    time.Time
 	kept   time.Time // every run that was planned from here on is kept
+	ruled  time.Time // what was planned after it is what the rule plans. Of the time before, only what was placed is known: the rule was another one, or paused
 	days   []chime.RunDay
 	hand   func(worker string) Hand // nil: the worker is not needed
 
 	ran   map[int64][]*chime.RunInfo // by the planned second: the attempts of an occurrence, newest first
 	open  map[int64]*chime.JobInfo   // by the planned second: occurrences that have not ended
 	gaps  []gap
-	extra []time.Time // instants that ran but do not match the rule, such as the run at creation
+	extra []time.Time // instants that were placed and that the rule does not plan after ruled, such as the run at creation
 }
 
 // A gap is the time from the planned time of an occurrence until a worker took it. Occurrences planned in between were skipped.
@@ -60,7 +61,11 @@ func newPast(of *chime.Schedule, series *recurrence.Series, runs []*chime.RunInf
 			p.open[job.Planned.Unix()] = job
 		}
 	}
-	p.kept = of.Created.Truncate(time.Second)
+	p.kept, p.ruled = of.Created.Truncate(time.Second), of.Created
+	// A change, a pause and a resume draw a revision, which is their instant in microseconds.
+	if drawn := time.UnixMicro(of.Revision); drawn.After(of.Created) && !drawn.After(now) {
+		p.ruled = drawn
+	}
 	// Runs that were counted but are not kept were removed. Each attempt that succeeded or failed is a run, and so is each dropped occurrence.
 	counted := of.Counters.Done + of.Counters.Failed + of.Counters.Skipped
 	if len(runs) >= of.KeepRuns || counted > int64(attempts) {
@@ -75,15 +80,31 @@ func newPast(of *chime.Schedule, series *recurrence.Series, runs []*chime.RunInf
 		if taken.IsZero() {
 			taken = first.Ended
 		}
-		planned := time.Unix(second, 0)
-		p.gaps = append(p.gaps, gap{planned, taken})
-		if next, ok := series.Next(planned.Add(-time.Second)); !ok || !next.Equal(planned) {
-			p.extra = append(p.extra, planned)
-		}
+		p.gaps = append(p.gaps, gap{time.Unix(second, 0), taken})
+		p.placed(time.Unix(second, 0))
+	}
+	for second := range p.open {
+		p.placed(time.Unix(second, 0))
+	}
+	if of.State == chime.StateLive && !of.Next.IsZero() && !of.Next.After(now) {
+		p.placed(of.Next)
 	}
 	slices.SortFunc(p.gaps, func(a, b gap) int { return a.planned.Compare(b.planned) })
 	slices.SortFunc(p.extra, time.Time.Compare)
+	p.extra = slices.CompactFunc(p.extra, time.Time.Equal)
 	return p
+}
+
+// changedAfter reports whether the schedule was changed, paused or resumed after an instant, so that it is not known what it planned then.
+func (p *past) changedAfter(at time.Time) bool {
+	return p.ruled.After(p.of.Created) && at.Before(p.ruled)
+}
+
+// placed notes an occurrence that was placed. Those that the rule plans are found by the rule.
+func (p *past) placed(planned time.Time) {
+	if next, ok := p.series.Next(planned.Add(-time.Second)); !planned.After(p.ruled) || !ok || !next.Equal(planned) {
+		p.extra = append(p.extra, planned)
+	}
 }
 
 // occurrenceID returns the ID of a schedule's occurrence.
@@ -91,12 +112,9 @@ func occurrenceID(schedule string, planned time.Time) string {
 	return schedule + "@" + planned.UTC().Format(time.RFC3339)
 }
 
-// instants returns the instants in [from, to) and not after now that the current rule plans, and those that ran without matching the rule. They are
-// in order, and at most the given number.
+// instants returns the instants in [from, to) and not after now that the rule has planned since it is as it is now, and those that were placed
+// otherwise. They are in order, and at most the given number.
 func (p *past) instants(from, to time.Time, most int) (all []time.Time, whole bool) {
-	if from.Before(p.of.Created.Truncate(time.Second)) {
-		from = p.of.Created.Truncate(time.Second)
-	}
 	if now := p.now.Add(time.Second); to.After(now) {
 		to = now
 	}
@@ -106,6 +124,9 @@ func (p *past) instants(from, to time.Time, most int) (all []time.Time, whole bo
 		}
 	}
 	whole = true
+	if first := p.ruled.Truncate(time.Second).Add(time.Second); from.Before(first) {
+		from = first
+	}
 	for at := range p.series.Between(from, to) {
 		if len(all) >= most {
 			whole = false

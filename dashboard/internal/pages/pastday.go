@@ -1,12 +1,14 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/svg"
 )
 
@@ -26,11 +28,20 @@ type PastDay struct {
 	First   *Fate     // the worst occurrence with details; nil: none
 }
 
-// Became is the number of occurrences with an outcome.
+// Became is the number of occurrences with an outcome, or of failed attempts.
 type Became struct {
-	Word string
-	N    int
-	tone svg.Tone
+	Word     string
+	N        int
+	tone     svg.Tone
+	attempts bool // N counts attempts, of which an occurrence may have several
+}
+
+// Text returns the number and what it counts.
+func (b Became) Text() string {
+	if b.attempts {
+		return format.Plural(b.N, "failed attempt", "failed attempts")
+	}
+	return format.Count(b.N) + " " + b.Word
 }
 
 // dayFormat is the format of a day in a query.
@@ -71,7 +82,10 @@ func (d *PastDay) well() bool {
 // day sums up a day. any is false if nothing was planned or ran.
 func (p *past) day(begin, end time.Time, instants []time.Time, whole bool) (d PastDay, any bool) {
 	d = PastDay{Day: begin, Date: begin.Format(dayFormat)}
-	if whole {
+	switch {
+	case whole && p.changedAfter(begin):
+		d.Planned = fmt.Sprintf("at least %d", len(instants))
+	case whole:
 		d.Planned = fmt.Sprint(len(instants))
 	}
 	forgotten := !whole || len(instants) > 0 && instants[0].Before(p.kept)
@@ -109,8 +123,8 @@ func (p *past) day(begin, end time.Time, instants []time.Time, whole bool) (d Pa
 func (p *past) fillCounted(d *PastDay, counted []Became) {
 	d.UTC, d.Became, d.Planned = true, counted, ""
 	begin, err := time.Parse(dayFormat, d.Date)
-	if err != nil {
-		return
+	if err != nil || p.changedAfter(begin) {
+		return // what was planned is not known
 	}
 	instants, whole := p.instants(begin, begin.Add(24*time.Hour), maxInstants)
 	if !whole {
@@ -119,10 +133,13 @@ func (p *past) fillCounted(d *PastDay, counted []Became) {
 	d.Planned = fmt.Sprint(len(instants))
 	left := len(instants)
 	for _, b := range counted {
-		left -= b.N // each failed attempt is counted, so the true rest may be larger
+		if b.attempts && p.of.MaxAttempts != 1 {
+			return // it is not known how many occurrences had them
+		}
+		left -= b.N
 	}
 	if left > 0 {
-		d.Became = append([]Became{{noRecord, left, svg.Missed}}, counted...)
+		d.Became = append([]Became{{Word: noRecord, N: left, tone: svg.Missed}}, counted...)
 	}
 }
 
@@ -157,8 +174,8 @@ func (p *past) countedOn(date string) (all []Became) {
 // becameOf returns a day's counts, worst first.
 func becameOf(day chime.RunDay) []Became {
 	return []Became{
-		{string(chime.RunFailed), day.Failed, svg.Fail}, {string(chime.RunMissed), day.Missed, svg.Missed}, {string(chime.RunSkipped), day.Skipped, svg.Off},
-		{string(chime.RunDone), day.Done, svg.OK},
+		{string(chime.RunFailed), day.Failed, svg.Fail, true}, {string(chime.RunMissed), day.Missed, svg.Missed, false}, {string(chime.RunSkipped), day.Skipped, svg.Off, false},
+		{string(chime.RunDone), day.Done, svg.OK, false},
 	}
 }
 
@@ -200,14 +217,18 @@ func (p *past) askedDay(day time.Time) *AskedDay {
 			a.Coming = append(a.Coming, Coming{at, at.Add(p.of.Offset)})
 		}
 	}
-	if at, ok := p.series.Prev(day); ok && !at.Before(p.of.Created.Truncate(time.Second)) {
+	if at, ok := p.series.Prev(day); ok && at.After(p.ruled) {
 		a.Before = at
+	} else if i := slices.IndexFunc(p.gaps, func(g gap) bool { return !g.planned.Before(day) }); i != 0 && len(p.gaps) > 0 {
+		a.Before = p.gaps[cmp.Or(max(i, 0), len(p.gaps))-1].planned
 	}
 	a.After, _ = p.series.Next(end.Add(-time.Nanosecond))
 	switch {
 	case len(a.Fates) > 0 || len(a.Coming) > 0:
 	case !end.After(p.of.Created):
 		a.Why = "The schedule did not exist yet."
+	case p.changedAfter(end):
+		a.Why = "No run of this day is kept. What was planned is not known, because the schedule was changed, paused or resumed later."
 	case p.of.State != chime.StateLive && end.After(p.now):
 		a.Why = "The schedule is " + string(p.of.State) + ": nothing is planned."
 	default:
