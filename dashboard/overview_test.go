@@ -286,3 +286,18 @@ func TestTheListOfWorkersShowsTheLeaderAndTheLongestJobs(t *testing.T) {
 		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
 	})
 }
+
+// A queue that no worker serves is named before its first job is due.
+func TestAnUnservedQueueIsNamed(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		put(t, store, "monthly", "0 18 31 * *", chime.Queue("nobody"))
+		d := newDashboard(t, store, Options{})
+		during(t, func() {
+			time.Sleep(time.Minute) // fake time passes
+			for _, path := range []string{"/", "/jobs"} {
+				wants(t, path, send(d, "GET", path), 200, "Delayed jobs or schedules are on queue nobody, but no live worker serves it.")
+			}
+			wants(t, "its page", send(d, "GET", "/queues/nobody"), 200, "no worker")
+		}, chime.NewWorker(store, chime.WorkerOptions{Logger: quiet}))
+	})
+}

@@ -40,6 +40,23 @@ func (s *Snapshot) Served() func(queue string) bool {
 	return func(queue string) bool { return served[queue] }
 }
 
+// Unserved returns the queues that no live worker serves and that are not paused: those with jobs to run now, and those whose jobs are due later: delayed
+// ones, or the next occurrences of schedules. Nobody runs any of them.
+func Unserved(s *Snapshot) (waiting, later []string) {
+	served := s.Served()
+	for _, q := range s.Queues {
+		overdue := !q.Next.IsZero() && q.Next.Before(s.At)
+		switch {
+		case q.Blocked(served(q.Name)) != chime.ReasonUnserved:
+		case q.Waiting > 0 || overdue:
+			waiting = append(waiting, q.Name)
+		case q.Delayed > 0:
+			later = append(later, q.Name)
+		}
+	}
+	return waiting, later
+}
+
 // Flow is the traffic of all sampled queues.
 type Flow struct {
 	In, Out, Failed          float64   // jobs a second

@@ -8,6 +8,7 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/blocked"
 	"github.com/chimejobs/chime/internal/format"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // Banners returns the problems of the whole store. Every page shows them, except the overview, which has its own sentences for them.
@@ -16,11 +17,10 @@ func (s *Standing) Banners() []render.Banner {
 	if s.leaderless() {
 		banners = append(banners, render.Banner{Kind: "late", Text: noLeader + " Start a program that runs a chime.Scheduler."})
 	}
-	unserved, parked := s.blockedQueues()
-	if len(unserved) > 0 {
-		banners = append(banners, render.Banner{Kind: "late", Text: unservedText(unserved), Path: "queues", Do: "Show the queues"})
+	if text := s.unservedText(); text != "" {
+		banners = append(banners, render.Banner{Kind: "late", Text: text, Path: "queues", Do: "Show the queues"})
 	}
-	if len(parked) > 0 {
+	if parked := s.parkedQueues(); len(parked) > 0 {
 		text := fmt.Sprintf("Jobs are parked on %s: no worker there has a handler for them.", firstOf(parked))
 		banners = append(banners, render.Banner{Kind: "late", Text: text, Path: "jobs", Name: "state", Is: "parked", Do: "Show them"})
 	}
@@ -35,9 +35,17 @@ func (s *Standing) leaderless() bool {
 	return s.Leader != nil && s.Leader.Name == "" && s.schedules() > 0
 }
 
-// unservedText describes queues on which jobs wait and that no live worker serves.
-func unservedText(queues []string) string {
-	return fmt.Sprintf("Jobs wait on %s, but no live worker serves %s.", firstOf(queues), format.Agree(len(queues), "it", "them"))
+// unservedText describes the queues that no live worker serves although there are jobs for it: those with jobs to run now, else, if there are workers,
+// those whose jobs are due later. It is empty if there are none.
+func (s *Standing) unservedText() string {
+	waiting, later := overview.Unserved(s.Snapshot)
+	switch {
+	case len(waiting) > 0:
+		return fmt.Sprintf("Jobs wait on %s, but no live worker serves %s.", firstOf(waiting), format.Agree(len(waiting), "it", "them"))
+	case len(later) > 0 && len(s.Workers) > 0:
+		return fmt.Sprintf("Delayed jobs or schedules are on %s, but no live worker serves %s.", firstOf(later), format.Agree(len(later), "it", "them"))
+	}
+	return ""
 }
 
 // blocking returns a function that returns what blocks every job of a live schedule's queue, in few words. They are empty if nothing does.
@@ -55,19 +63,14 @@ func (s *Standing) blocking() func(of *chime.Schedule) string {
 	}
 }
 
-// blockedQueues returns the queues whose jobs no worker runs: queues with waiting jobs from which no worker takes, and queues with parked jobs.
-func (s *Standing) blockedQueues() (unserved, parked []string) {
-	served := s.Served()
+// parkedQueues returns the queues with parked jobs.
+func (s *Standing) parkedQueues() (parked []string) {
 	for _, q := range s.Queues {
-		overdue := !q.Next.IsZero() && q.Next.Before(s.At)
-		if q.Blocked(served(q.Name)) == chime.ReasonUnserved && (q.Waiting > 0 || overdue) {
-			unserved = append(unserved, q.Name)
-		}
 		if q.Parked > 0 {
 			parked = append(parked, q.Name)
 		}
 	}
-	return unserved, parked
+	return parked
 }
 
 // firstOf returns the name of the first queue and the number of the others.

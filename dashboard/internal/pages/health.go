@@ -60,8 +60,8 @@ func healthOf(s *Standing, listing Listing) Health {
 		Text: fmt.Sprintf("%s %s %s late: %s.", format.Count(len(late)), of, format.Agree(len(late), "is", "are"), someOf(late))})
 	add(oldest.Name != "", Problem{Tone: "late", Path: render.Path("queues", oldest.Name),
 		Text: fmt.Sprintf("Jobs on queue %s have been waiting for %s.", oldest.Name, format.Rough(oldest.wait))})
-	if unserved, _ := s.blockedQueues(); len(unserved) > 0 && len(s.Workers) > 0 {
-		add(true, Problem{Tone: "fail", Path: "queues", Text: unservedText(unserved)})
+	if text := s.unservedText(); text != "" && (len(s.Workers) > 0 || waiting == 0) {
+		add(true, Problem{Tone: "fail", Path: "queues", Text: text})
 	}
 	add(parked > 0, Problem{Tone: "late", Path: "jobs", Name: "state", Is: "parked",
 		Text: fmt.Sprintf("%s %s parked: no worker has a handler for %s.", format.Plural(parked, "job", "jobs"), format.Agree(parked, "is", "are"), format.Agree(parked, "it", "them"))})
