@@ -261,6 +261,8 @@ func findGroup(g jobfind.Group) string {
 // empty is shown if there are no groups.
 func (m *Failures) empty() render.Empty {
 	switch {
+	case len(m.GoOn) > 0 && m.Looked == 0:
+		return render.Empty{Text: "The failed jobs are being read."}
 	case len(m.GoOn) > 0:
 		return render.Empty{Text: "None of the jobs that were read so far matches."}
 	case m.Filtered || m.Queue != "":

@@ -354,6 +354,8 @@ func (m *Jobs) bulk(can Can, filter jobfind.Filter) {
 // empty is shown if the list has no jobs.
 func (m *Jobs) empty(queues bool) render.Empty {
 	switch {
+	case m.Filtered && m.Next != "" && m.Looked == 0:
+		return render.Empty{Text: "The jobs are being read."}
 	case m.Filtered && m.Next != "":
 		return render.Empty{Text: "None of the jobs that were read so far matches."}
 	case m.Filtered:
