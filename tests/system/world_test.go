@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
@@ -203,7 +204,7 @@ func TestQuarterHoursWithTwoSchedulersRunOnceEach(t *testing.T) {
 			}))
 		}
 		all = append(all, w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("report", nil)} }))
-		day := 8*time.Hour - time.Minute
+		day := time.Duration(long.Seeds(4, 8))*time.Hour - time.Minute
 		w.pass(day)
 		for _, p := range all {
 			p.end()
@@ -335,7 +336,7 @@ func (w *world) outage(overlap chime.OverlapPolicy, misfire chime.MisfirePolicy)
 // The clocks in New York skip 02:30 on 2 April 2000 and repeat 01:30 on 29 October 2000.
 func TestEachNamedTimeRunsOnceWhenTheClocksChange(t *testing.T) {
 	for name, day := range map[string]time.Time{
-		"spring": time.Date(2000, time.April, 2, 4, 0, 0, 0, time.UTC), "autumn": time.Date(2000, time.October, 29, 4, 0, 0, 0, time.UTC),
+		"spring": time.Date(2000, time.April, 2, 5, 0, 0, 0, time.UTC), "autumn": time.Date(2000, time.October, 29, 5, 0, 0, 0, time.UTC),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -345,9 +346,9 @@ func TestEachNamedTimeRunsOnceWhenTheClocksChange(t *testing.T) {
 				p := w.start(func(p *process) []chime.Role {
 					return []chime.Role{p.scheduler(declares("night", rule)), p.worker("night", nil)}
 				})
-				w.pass(6 * time.Hour)
+				w.pass(4 * time.Hour)
 				p.end()
-				w.wantRuns("night", rule, began, began.Add(6*time.Hour))
+				w.wantRuns("night", rule, began, began.Add(4*time.Hour))
 				if len(w.runs) != 2 {
 					w.Errorf("%d runs in the night, want 2: no run is skipped and none is repeated", len(w.runs))
 				}
@@ -358,12 +359,12 @@ func TestEachNamedTimeRunsOnceWhenTheClocksChange(t *testing.T) {
 
 func TestAScheduleCompletesAfterItsCount(t *testing.T) {
 	inWorld(t, func(w *world) {
-		rule := recurrence.Recurrence{Frequency: recurrence.Hour, Count: 5}
+		rule := recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 10, Count: 5}
 		for range 2 { // declaring a completed schedule again does nothing
 			p := w.start(func(p *process) []chime.Role {
 				return []chime.Role{p.scheduler(declares("trial", rule)), p.worker("trial", nil)}
 			})
-			w.pass(6 * time.Hour)
+			w.pass(time.Hour)
 			schedule, err := chime.NewSchedules(p.store).Get(context.Background(), "trial")
 			if err != nil || schedule.State != protocol.StateCompleted || schedule.Used != 5 {
 				w.Errorf("schedule %+v, %v; want completed with 5 runs used", schedule, err)
