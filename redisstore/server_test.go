@@ -13,13 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/chimejobs/chime/internal/faketime"
-	"github.com/chimejobs/chime/internal/memconn"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/internal/simredis"
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
@@ -63,7 +61,6 @@ var shared = redistest.NewProcess()
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // the simulated server makes much garbage and keeps little
-	faketime.SmallLuaStates()
 	code := m.Run()
 	shared.Close()
 	os.Exit(code)
@@ -116,20 +113,13 @@ func onServersWith(t *testing.T, needs storesuite.Need, test func(b *bench)) {
 }
 
 func openSimulated(t *testing.T, _ storesuite.Need) (redis.UniversalClient, func(time.Time)) {
-	mini := miniredis.NewMiniRedis()
-	mini.ClockTTL(true)
-	t.Cleanup(mini.Close)
+	server := simredis.New()
+	t.Cleanup(server.Close)
 	client := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true, ReadTimeout: longestRead,
-		Dialer: func(context.Context, string, string) (net.Conn, error) {
-			pipe, err := mini.Dial()
-			if err != nil {
-				return nil, err
-			}
-			return memconn.New(pipe), nil
-		},
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
 	})
-	return client, mini.SetTime
+	return client, server.SetTime
 }
 
 var (

@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
-
-	lua "github.com/yuin/gopher-lua"
 )
 
 // Main is for TestMain. It runs the tests on one processor: in a bubble one goroutine runs after the other, and on two processors they would have
@@ -16,12 +14,5 @@ import (
 func Main(m *testing.M) {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400)
-	SmallLuaStates()
 	os.Exit(m.Run())
-}
-
-// SmallLuaStates lets the simulated server create smaller stacks. It creates a Lua state for each call of a script, and to clear the stacks of the
-// default size, 100 KiB, costs more than many scripts do. A script that needs more fails with "registry overflow".
-func SmallLuaStates() {
-	lua.RegistrySize, lua.CallStackSize = 2048, 64
 }

@@ -23,18 +23,17 @@ import (
 	"net/url"
 	"sync"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/chimejobs/chime/internal/memconn"
+	"github.com/chimejobs/chime/internal/simredis"
 	"github.com/chimejobs/chime/redisstore"
 )
 
 // A Server is an in-memory Redis with a client and a store on it. Create it with Start or StartInMemory; the zero value is not usable.
 // It is safe for concurrent use. The caller closes it.
 type Server struct {
-	mini   *miniredis.Miniredis
+	mini   *simredis.Server
 	client *redis.Client
 	store  *redisstore.Store
 	once   sync.Once
@@ -45,8 +44,7 @@ type Server struct {
 // redis-cli -u needs the result of URL. Start logs a warning with slog.Default that the server forgets everything, without the password. It returns an
 // error if it cannot listen.
 func Start() (*Server, error) {
-	mini := miniredis.NewMiniRedis()
-	mini.ClockTTL(true)
+	mini := simredis.New()
 	password := rand.Text()
 	mini.RequireAuth(password)
 	if err := mini.Start(); err != nil {
@@ -62,20 +60,22 @@ const inMemory = "127.0.0.1:0"
 // StartInMemory starts a server with in-memory connections in place of a network, so that all of chime runs under fake time inside a
 // testing/synctest bubble. It needs no port, cannot fail and logs nothing.
 func StartInMemory() *Server {
-	mini := miniredis.NewMiniRedis()
-	mini.ClockTTL(true)
+	mini := simredis.New()
 	return newServer(mini, &redis.Options{
 		Addr:   inMemory,
-		Dialer: func(context.Context, string, string) (net.Conn, error) { return dial(mini) },
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return mini.Dial() },
 	})
 }
 
-func newServer(mini *miniredis.Miniredis, options *redis.Options) *Server {
+func newServer(mini *simredis.Server, options *redis.Options) *Server {
 	options.Protocol = 2
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true // so that hooks of the client see every call
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	client := redis.NewClient(options)
+	if options.Addr == inMemory {
+		client.AddHook(simredis.Turns)
+	}
 	return &Server{mini: mini, client: client, store: redisstore.New(client, redisstore.Options{})}
 }
 
@@ -87,15 +87,7 @@ func (s *Server) Client() *redis.Client { return s.client }
 
 // Dial opens a connection to the server. Use it as the Dialer of a client whose connections a test closes. It fails once the server is
 // closed. A server of Start also wants its password, see URL.
-func (s *Server) Dial() (net.Conn, error) { return dial(s.mini) }
-
-func dial(mini *miniredis.Miniredis) (net.Conn, error) {
-	pipe, err := mini.Dial()
-	if err != nil {
-		return nil, err
-	}
-	return memconn.New(pipe), nil
-}
+func (s *Server) Dial() (net.Conn, error) { return s.mini.Dial() }
 
 // Addr returns the address, host and port, on which a server of Start listens. It is empty for a server of StartInMemory.
 func (s *Server) Addr() string {

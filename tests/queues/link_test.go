@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/simredis"
 	"github.com/chimejobs/chime/redisstore"
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
@@ -35,6 +36,7 @@ func newLink(f *fixture.Fixture) *link {
 		l.conns = append(l.conns, conn)
 		return conn, err
 	}})
+	l.client.AddHook(simredis.Turns)
 	f.T.Cleanup(func() { l.client.Close() })
 	return l
 }

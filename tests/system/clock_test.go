@@ -4,17 +4,14 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"net"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/internal/memconn"
+	"github.com/chimejobs/chime/internal/simredis"
 )
 
 // In a clockedWorld the server's clock differs from the clock of the processes. It does not matter which of the two is wrong.
@@ -30,14 +27,13 @@ const clockTick = 4 * time.Millisecond
 // inClockedWorld runs a test in a bubble of fake time with a server whose clock can be set.
 func inClockedWorld(t *testing.T, test func(w *clockedWorld)) {
 	synctest.Test(t, func(t *testing.T) {
-		mini := miniredis.NewMiniRedis()
-		mini.ClockTTL(true)
-		w := &clockedWorld{world: &world{T: t, dial: func() (net.Conn, error) { return dial(mini) }, log: slog.New(slog.NewTextHandler(io.Discard, nil)), runs: map[string]int{}}}
+		server := simredis.New()
+		w := &clockedWorld{world: &world{T: t, dial: server.Dial, log: slog.New(slog.NewTextHandler(io.Discard, nil)), runs: map[string]int{}}}
 		stop := make(chan struct{})
 		var clock sync.WaitGroup
 		clock.Go(func() { // the in-memory server has no own clock: its time is set continuously
 			for tick := time.NewTicker(clockTick); ; {
-				mini.SetTime(w.now())
+				server.SetTime(w.now())
 				select {
 				case <-tick.C:
 				case <-stop:
@@ -50,18 +46,9 @@ func inClockedWorld(t *testing.T, test func(w *clockedWorld)) {
 		test(w)
 		close(stop)
 		clock.Wait()
-		mini.Close()
+		server.Close()
 		w.pass(2 * time.Second) // the client's pool checks once a second whether it is closed
 	})
-}
-
-// dial opens a connection to a server in the same process.
-func dial(mini *miniredis.Miniredis) (net.Conn, error) {
-	pipe, err := mini.Dial()
-	if err != nil {
-		return nil, err
-	}
-	return memconn.New(pipe), nil
 }
 
 // now is the server's time.

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/simredis"
 	"github.com/chimejobs/chime/redisstore"
 )
 
@@ -105,10 +106,12 @@ func (n *network) comeUp() {
 // client has go-redis's own timeouts and retries. Its pool is never exhausted, because then go-redis would share timers between bubbles of fake
 // time.
 func (n *network) client() *redis.Client {
-	return redis.NewClient(&redis.Options{
+	client := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, Dialer: n.dial, PoolSize: 1000,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
+	client.AddHook(simredis.Turns)
+	return client
 }
 
 // The queues work again within two seconds of the server's return, after every kind and length of outage: a job enqueued during the outage

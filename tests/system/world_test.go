@@ -20,6 +20,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/simredis"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
 	"github.com/chimejobs/chime/redisstore/embedded"
@@ -80,6 +81,7 @@ func (w *world) start(build func(p *process) []chime.Role) *process {
 			return conn, err
 		},
 	})
+	p.client.AddHook(simredis.Turns)
 	p.store = redisstore.New(p.client, redisstore.Options{Logger: w.log})
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop

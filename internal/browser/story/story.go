@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/simredis"
 	"github.com/chimejobs/chime/redisstore"
 )
 
@@ -32,7 +32,7 @@ var kept []byte
 // A Store is the story in the memory of this process. Close ends it.
 type Store struct {
 	chime.Store
-	mini   *miniredis.Miniredis
+	mini   *simredis.Server
 	client *redis.Client
 }
 
@@ -53,7 +53,7 @@ func Open() (*Store, error) {
 func Empty() (*Store, error) { return start() }
 
 func start() (*Store, error) {
-	mini := miniredis.NewMiniRedis()
+	mini := simredis.New()
 	if err := mini.Start(); err != nil {
 		return nil, fmt.Errorf("story: %w", err)
 	}
