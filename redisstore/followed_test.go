@@ -86,6 +86,26 @@ func TestBothPathsAddWhatFollows(t *testing.T) {
 	}
 }
 
+// The call that ends a job may also request jobs, and take the last one that waits. It reports that more wait: the job that follows.
+func TestACallReportsThatWhatFollowsWaits(t *testing.T) {
+	for what, long := range map[string]bool{"short path": false, "long path": true} {
+		t.Run(what, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.Enqueue(storesuite.Job("a"))
+				held := b.Take("w", 1)
+				b.Enqueue(storesuite.Job("b"))
+				s := done(held[0], 0)
+				s.Reported = long
+				answer := b.Work("w", protocol.WorkCall{Take: 5, Sleep: true, Settle: []protocol.Settlement{s}})
+				b.Want("taken", storesuite.IDs(answer.Taken), "b")
+				if !answer.More || !b.asleepSince("w").IsZero() {
+					b.Errorf("more %v, asleep since %v; want more, and awake", answer.More, b.asleepSince("w"))
+				}
+			})
+		})
+	}
+}
+
 // sameSet reports whether two lists have the same texts, in any order.
 func sameSet(a, b []string) bool {
 	count := map[string]int{}
