@@ -131,7 +131,7 @@ func sectionOf(settled *protocol.Settlement) int {
 
 // followedAtOnce reports whether all that a finished job needs more is that another one is added to the front of its queue.
 func followedAtOnce(settled *protocol.Settlement) bool {
-	if settled.Follower == nil || settled.Result != nil || followsLater(settled.Follower) != "" {
+	if settled.Follower == nil || settled.Result != nil || settled.Follower.Queue != "" || followsLater(settled.Follower) != "" {
 		return false
 	}
 	alone := *settled

@@ -62,14 +62,15 @@ local grouped -- their table, see lib/groups.lua; tune: writes what has changed 
 local lined, placed, tune = NONE, NONE, nil -- members that join line; IDs and entries of places
 local pieces, start -- of the limit of the queue, and of groups; a function of the piece queuelimit
 if state[3] or KEYS[9] then
-  pieces = function(names)
+  pieces = function(names, joined)
     -- uses: queuelimit
     start = next_start
     if not names then return read_limit(state[3]) end
     local function groups()
       -- uses: line groups
       grouped = open_groups(state[5], state[6], state[7])
-      read_groups(grouped, names, KEYS[11], KEYS[12], KEYS[13])
+      read_groups(grouped, names, KEYS[11], KEYS[12], KEYS[13], joined)
+      grouped.read_all = function() read_groups(grouped, names, KEYS[11], KEYS[12], KEYS[13]) end
       check_groups(KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[14])
       grouped.enter = function(group, id, now)
         if now then return enter_line(grouped, group, id) end
@@ -78,11 +79,14 @@ if state[3] or KEYS[9] then
       -- enter_all accepts all other jobs: they run now, have IDs that the enqueuer generated, and none of them may be refused
       grouped.enter_all = function()
         local n, of = 0, grouped.of
-        for i = others + 1, #ARGV, 3 do
-          local id, group = ARGV[i], group_of[i]
-          bodies[n + 1], bodies[n + 2], lined[n + 1], placed[n + 1] = id, ARGV[i + 2], '0', id
-          placed[n + 2], lined[n + 2] = enter_line(grouped, group, id)
-          of[group].has, n = true, n + 2
+        for i = 1, #names do
+          local at, group = others + 3 * i, names[i]
+          local id, first, stem, digit = ARGV[at - 2], n + 1, draw_place(grouped)
+          n = n + 2
+          bodies[first], bodies[n], lined[first], placed[first] = id, ARGV[at], '0', id
+          placed[n], lined[n] = stem .. digit .. ' ' .. group, group .. '\t' .. stem .. digit .. '\t' .. id -- as enter_line
+          local g = of[group]
+          if g then g.has = true end -- else it remains in turns
         end
       end
       tune = function()
@@ -123,21 +127,28 @@ if #ARGV > others then
   local function waits(group) return redis.call('ZLEXCOUNT', KEYS[9], '[' .. group .. '\t', '(' .. group .. '\n') end
   local owned, onces, stored, void, barred = {}, {}, {}, {}, {} -- onces: the owned ones that must not be added again soon
   local usual = KEYS[9] and not again -- all of them run now, have a generated ID and a group, and none may be refused
+  local byte, sub, n_names = string.byte, string.sub, 0
   for i = others + 1, #ARGV, 3 do
     local when, group = ARGV[i + 1], nil
-    local first_letter = string.sub(when, 1, 1)
-    if first_letter == 'o' or first_letter == 'u' then owned[#owned + 1] = ARGV[i] end
-    if first_letter == 'u' then onces[#onces + 1] = ARGV[i] end
-    if first_letter == '\v' then
-      group = string.sub(when, 2)
+    local first = byte(when)
+    if first == 11 then -- a vertical tab
+      group = sub(when, 2)
     else
+      if first == 111 or first == 117 then owned[#owned + 1] = ARGV[i] end -- o, u
+      if first == 117 then onces[#onces + 1] = ARGV[i] end
       usual, group = false, KEYS[9] and string.match(when, '\v(.*)$')
     end
-    if group then group_of[i], names[#names + 1] = group, group end
+    if group then
+      n_names = n_names + 1
+      names[n_names] = group
+    end
   end
-  if names[1] and not again then pieces(names) end
-  for _, g in ipairs(usual and grouped.list or {}) do usual = usual and g.rule.waiting == 0 end
-  if usual then grouped.enter_all() end
+  if names[1] and not again then
+    pieces(names, usual)
+    for _, g in ipairs(usual and grouped.list or {}) do usual = usual and g.rule.waiting == 0 end
+    if usual then grouped.enter_all() else grouped.read_all() end
+  end
+  for i = others + 1, usual and 0 or names[1] and #ARGV or 0, 3 do group_of[i] = string.match(ARGV[i + 1], '\v(.*)$') end
   if #owned > 0 and not again then
     for i, body in ipairs(redis.call('HMGET', JOBS, unpack(owned))) do stored[owned[i]] = body end
     for i, until_ms in ipairs(#onces > 0 and redis.call('ZMSCORE', ONCE, unpack(onces)) or {}) do
@@ -254,6 +265,7 @@ if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
   -- uses: gate
   local wakes, alarm_ms = #ready + #revived > 0, earliest and (not first or earliest < tonumber(first)) and earliest
+  wakes = wakes or #lined > 0 and grouped.joined
   for _, g in ipairs(#lined > 0 and grouped.list or NONE) do wakes = wakes or g.where == 't' end
   if grouped and grouped.alarmed then
     local opens_ms = math.ceil(tonumber(redis.call('ZRANGE', KEYS[14], '0', '0', 'WITHSCORES')[2]))

@@ -37,7 +37,10 @@ local UNIT = 1000000 -- of a turn
 local STEPPED_US = 1000000 -- if the last place drawn is later than this after TIME, the clock has stepped back
 
 local TEXTS = {} -- number -> its text
-local USUAL = { ['t0 1 '] = 0, ['t1 1 '] = 1, ['t2 1 '] = 2, ['t3 1 '] = 3, ['t4 1 '] = 4 } -- how most entries of groups begin -> flights
+local HEADS = {} -- number of flights -> how the text of a usual group begins
+local string_sub = string.sub
+-- The costs, of which the code below thinks where a call has a hundred groups: a field of a table 110 processor instructions, a call of a function 260 to 360,
+-- one of Lua's library 500 and more, a new string of 40 bytes 800, a table of 16 fields 5,500, a number from a text 1,700, and a step of ipairs as a call.
 
 -- text_of is whole for numbers that occur many times in a call.
 local function text_of(n)
@@ -53,7 +56,7 @@ end
 -- true: not read.
 local function open_groups(flag, rules, purge)
   local all = { of = {}, list = {}, rules = rules, turns = 0, micros = 0, w = 0, f = 0, front = FIRST_FRONT, last = 0, flag = flag,
-    purge = purge == nil or purge, opened = false, alarmed = false, queue = nil }
+    purge = purge == nil or purge, blocked = false, weighted = false, joined = false, opened = false, alarmed = false, queue = nil }
   local turns, micros, w, f, front, last = string.match(flag or '', '^(%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d)(%d%d%d%d%d%d) (%d+) (%d+) (%d+) (%d+)$')
   if turns then
     all.turns, all.micros, all.w, all.f = tonumber(turns), tonumber(micros), tonumber(w), tonumber(f)
@@ -70,7 +73,7 @@ local function draw_place(all)
   all.last = last
   local digit = last % 10
   if last - digit ~= all.tens then all.tens, all.stem = last - digit, string.sub(string.format('%016d', last), 1, -2) end
-  return all.stem, text_of(digit)
+  return all.stem, TEXTS[digit] or text_of(digit)
 end
 
 -- place_in_front returns a place before all others: front only falls, also if its stored value was lost.
@@ -94,56 +97,78 @@ local function group_rule(all, text)
   local all_of = { numbers = rule, weight = math.max(rule[1], 1), running = math.max(rule[2], 0), starts = rule[4] > 0 and math.max(rule[3], 0) or 0, per = rule[4],
     ordered = rule[5] == 1, waiting = math.max(rule[6], 0), paused = own[7] > 0 or queue[7] > 0 }
   -- simple: with fewer flights than this a group in turns remains there, if it has a job in line
+  all_of.usual = all_of.starts == 0 and not all_of.ordered
   all_of.simple = (all_of.starts > 0 or all_of.ordered or all_of.paused) and 0 or all_of.running > 0 and all_of.running or math.huge
   return all_of
 end
 
--- read_groups reads groups that are not in the table yet. turns, groups, grules: the keys.
-local function read_groups(all, names, turns, groups, grules)
-  local of, list, new = all.of, all.list, {}
-  for _, name in ipairs(names) do
-    if not of[name] then of[name], new[#new + 1] = true, name end
+-- usual_flights returns the flights of a group from its text, if it is in turns with fewer than ten flights and the weight 1, as most are; else nil.
+local function usual_flights(text)
+  local where, flights, blank, weight = string.byte(text, 1, 4)
+  if weight == 49 and where == 116 and blank == 32 and flights >= 48 and flights <= 57 then return flights - 48 end -- "t<digit> 1 "
+end
+
+-- read_groups reads groups that are not in the table yet. turns, groups, grules: the keys. joined: jobs join the ends of their lines, and nothing else
+-- happens: then it leaves out those that remain in turns and have no rule that refuses jobs. all.joined: there are such groups.
+local function read_groups(all, names, turns, groups, grules, joined)
+  local of, list, new, n_new, light = all.of, all.list, {}, 0, all.light
+  for i = 1, #names do
+    local name = names[i]
+    if not of[name] then
+      local at = light and light.at[name]
+      if at then
+        light.read(all, at)
+      else
+        n_new = n_new + 1
+        of[name], new[n_new] = true, name
+      end
+    end
   end
-  if #new == 0 then return end
-  local match, sub, rules = string.match, string.sub, all.rules
+  if n_new == 0 then return end
+  local match, rules = string.match, all.rules
   local own, entries = rules and redis.call('HMGET', grules, unpack(new)), redis.call('HMGET', groups, unpack(new))
   if not all.default then
     local text = rules and redis.call('HGET', grules, QUEUE_RULE)
     if text then all.queue = group_rule(all, text).numbers end
     all.default = group_rule(all, false)
   end
-  local default, purge, members, placed = all.default, all.purge, {}, {}
-  for i, name in ipairs(new) do
-    local text = entries[i]
-    local rule = own and own[i] and group_rule(all, own[i]) or default
-    -- a script that takes a hundred jobs reads two hundred groups, so a field more than 16 would cost it a rehash of each
-    -- counted: as F has it; stored: its tag in turns
-    local g = { name = name, text = text, where = '-', flights = 0, counted = 0, weight = 1, rule = rule, tag = nil, stored = nil }
-    if text then
-      local usual = #text == 43 and USUAL[sub(text, 1, 5)]
-      if usual then
-        local tag = sub(text, 6)
-        g.where, g.flights, g.counted, g.tag, g.stored = 't', usual, usual, tag, tag
+  local default, purge, members, placed, n = all.default, all.purge, {}, {}, #list
+  joined = joined and not purge and default.waiting == 0
+  for i = 1, n_new do
+    local name, text = new[i], entries[i]
+    if joined and text and string.byte(text) == 116 and not (own and own[i]) then -- t
+      of[name], all.joined = false, true
+    else
+      local rule = own and own[i] and group_rule(all, own[i]) or default
+      -- a script that takes a hundred jobs reads two hundred groups, so a field more than 16 would cost it a rehash of each
+      -- counted: as F has it; stored: its tag in turns; usual: it has neither starts, nor a blocker, nor ever will
+      local g, flights = nil, text and #text == 43 and usual_flights(text)
+      if flights then
+        local tag = string_sub(text, 6)
+        g = { name = name, text = text, where = 't', flights = flights, counted = flights, weight = 1, rule = rule, tag = tag, stored = tag, usual = rule.usual }
       else
-        local where, flights, weight, tag = match(text, '^([to%-])(%d+) (%d+) (%S+)')
+        g = { name = name, text = text, where = '-', flights = 0, counted = 0, weight = 1, rule = rule }
+        local where, flights, weight, tag = match(text or '', '^([to%-])(%d+) (%d+) (%S+)')
         if where then
           flights = tonumber(flights)
           g.flights, g.counted, g.weight = flights, flights, tonumber(weight)
+          if g.weight ~= 1 then all.weighted = true end
           if #tag == 38 then g.tag = tag end
           if where == 'o' then
             g.where, g.was = where, where
           elseif where == 't' and g.tag then
             g.where, g.stored = where, tag
           end
-          if rules and string.find(text, '\t', 1, true) then g.blocker = match(text, '\t(.*)$') end
+          if rules and string.find(text, '\t', 1, true) then g.blocker, all.blocked = match(text, '\t(.*)$'), true end
         end
       end
       if purge and g.stored then members[#members + 1], placed[#placed + 1] = g.stored .. '\t' .. name, g end
+      if rule.starts > 0 then
+        g.limit = new_limit(0, rule.starts, rule.per, text and match(text, '^%S+ %d+ %S+([^\t]*)')) or new_limit(0, rule.starts, rule.per)
+      end
+      n = n + 1
+      of[name], list[n] = g, g
     end
-    if rule.starts > 0 then
-      g.limit = new_limit(0, rule.starts, rule.per, text and match(text, '^%S+ %d+ %S+([^\t]*)')) or new_limit(0, rule.starts, rule.per)
-    end
-    of[name], list[#list + 1] = g, g
   end
   for i, score in ipairs(#members > 0 and redis.call('ZMSCORE', turns, unpack(members)) or {}) do
     local g = placed[i]
@@ -157,7 +182,7 @@ end
 
 -- turn_of returns the turns and the millionths of a tag.
 local function turn_of(all, tag)
-  local text = string.sub(tag, 1, 22)
+  local text = string_sub(tag, 1, 22)
   if all.turn ~= text then all.turn, all.turn_turns, all.turn_micros = text, tonumber(string.sub(text, 1, 16)), tonumber(string.sub(text, 17)) end
   return all.turn_turns, all.turn_micros
 end
@@ -209,10 +234,11 @@ end
 
 -- add_flight counts a flight of the group that starts. Its turn costs it 1 / weight.
 local function add_flight(all, g, id)
-  local turns, micros = turn_of(all, g.tag)
+  local weight, tag, turns, micros = g.weight, g.tag, all.turn_turns, all.turn_micros
+  if string_sub(tag, 1, 22) ~= all.turn then turns, micros = turn_of(all, tag) end
   local ahead = (turns - all.turns) * UNIT + micros - all.micros -- of the virtual time
   if ahead > 0 then all.turns, all.micros, ahead = turns, micros, 0 end
-  local cost = g.weight == 1 and UNIT or math.floor(UNIT / g.weight + 0.5)
+  local cost = weight == 1 and UNIT or math.floor(UNIT / weight + 0.5)
   if ahead < -2 * cost then
     -- a group that could not compete for long has no credit without bound: at most twice its share, or two turns
     local credit = 2 * math.max(math.ceil((all.f + 1) / math.max(all.w, 1) * UNIT), cost)
@@ -223,8 +249,12 @@ local function add_flight(all, g, id)
   end
   micros = micros + cost
   if micros >= UNIT then turns, micros = turns + 1, micros - UNIT end
-  new_tag(all, g, turns, micros)
-  g.flights = g.flights + 1
+  if all.new_turns ~= turns or all.new_micros ~= micros then
+    all.new_turns, all.new_micros, all.new_turn = turns, micros, string.format('%016d%06d', turns, micros)
+  end
+  local stem, digit = draw_place(all)
+  g.tag, g.flights = all.new_turn .. stem .. digit, g.flights + 1
+  if g.usual then return end
   if g.limit then count_flights(g.limit, 0, 1, 0) end
   if g.rule.ordered then g.blocker = id end
 end
@@ -277,34 +307,63 @@ end
 -- tune_groups ends a script's changes: it decides where each of the groups belongs, and writes what has changed. If g.has is not nil, it is known whether
 -- the group has a job in line, and then g.resumes, whether its blocker is there. state, line, places, turns, groups, opens: the keys.
 local function tune_groups(all, state, line, places, turns, groups, opens)
-  local out, into, closed, until_ms, gone, set = {}, {}, {}, {}, {}, {}
-  for _, g in ipairs(all.list) do
-    local name, has, resumes = g.name, g.has, g.resumes
-    if not g.idle and (has == nil or resumes == nil) then -- else place_now has done the same
-      if has == nil then
-        -- read after write: the script has changed the line
-        has = redis.call('ZRANGEBYLEX', line, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', '1')[1]
+  local out, into, closed, until_ms, gone, set, list, light = {}, {}, {}, {}, {}, {}, all.list, all.light
+  local n_out, n_into = 0, 0 -- of the usual groups: of into and set; the others come after them
+  local others = {}
+  for i = 1, #list do
+    local g = list[i]
+    if not g.idle then
+      local has, resumes = g.has, g.resumes
+      if has == nil or resumes == nil then -- else place_now has done the same
+        if has == nil then
+          -- read after write: the script has changed the line
+          has = redis.call('ZRANGEBYLEX', line, '[' .. g.name .. '\t', '(' .. g.name .. '\n', 'LIMIT', '0', '1')[1]
+        end
+        if has and g.blocker then
+          -- read after write: as above
+          local entry = redis.call('HGET', places, g.blocker)
+          -- read after write: as above
+          resumes = entry and redis.call('ZSCORE', line, line_member(g.blocker, entry) or '') and true
+        end
+        place_group(all, g, has, resumes)
       end
-      if has and g.blocker then
-        -- read after write: as above
-        local entry = redis.call('HGET', places, g.blocker)
-        -- read after write: as above
-        resumes = entry and redis.call('ZSCORE', line, line_member(g.blocker, entry) or '') and true
+      if g.usual and g.where == 't' and g.weight == 1 then -- the usual case of tune_group
+        local tag, stored, flights = g.tag, g.stored, g.flights
+        local head = HEADS[flights]
+        if not head then
+          head = 't' .. text_of(flights) .. ' 1 '
+          HEADS[flights] = head
+        end
+        local text = head .. tag
+        if text ~= g.text then
+          local name, n = g.name, n_into
+          if stored and stored ~= tag then
+            n_out = n_out + 1
+            out[n_out] = stored .. '\t' .. name
+          end
+          n_into = n + 2
+          into[n + 1], into[n_into], set[n + 1], set[n_into] = TEXTS[flights], tag .. '\t' .. name, name, text
+        end
+      else
+        others[#others + 1] = g
       end
-      place_group(all, g, has, resumes)
-    end
-    if not g.idle and g.where == 't' and g.weight == 1 and not g.limit and not g.blocker and not g.was then -- the usual case of tune_group
-      local tag, stored, share = g.tag, g.stored, TEXTS[g.flights] or text_of(g.flights)
-      local text = 't' .. share .. ' 1 ' .. tag
-      if text ~= g.text then
-        if stored and stored ~= tag then out[#out + 1] = stored .. '\t' .. name end
-        local n, at = #into, #set
-        into[n + 1], into[n + 2], set[at + 1], set[at + 2] = share, tag .. '\t' .. name, name, text
-      end
-    elseif not g.idle then
-      tune_group(g, out, into, closed, until_ms, gone, set)
     end
   end
+  local left = light and light.flights
+  for i = 1, left and #left or 0 do
+    local flights = left[i]
+    if flights then
+      local name, tag, n = light.names[i], light.tags[i], n_into
+      local head = HEADS[flights]
+      if not head then
+        head = 't' .. text_of(flights) .. ' 1 '
+        HEADS[flights] = head
+      end
+      n_into = n + 2
+      into[n + 1], into[n_into], set[n + 1], set[n_into] = TEXTS[flights], tag .. '\t' .. name, name, head .. tag
+    end
+  end
+  for _, g in ipairs(others) do tune_group(g, out, into, closed, until_ms, gone, set) end
   if #out > 0 then redis.call('ZREM', turns, unpack(out)) end
   if #into > 0 then redis.call('ZADD', turns, unpack(into)) end
   if #closed > 0 then redis.call('ZREM', opens, unpack(closed)) end

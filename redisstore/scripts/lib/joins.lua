@@ -76,7 +76,7 @@ local function prepare_turns(all, n, line, places, turns, groups, grules, opens)
   end
   for _, name in ipairs(open) do names[#names + 1] = name end
   read_groups(all, names, turns, groups, grules)
-  find_blockers(all.list, line, places)
+  if all.blocked then find_blockers(all.list, line, places) end
   for _, job in ipairs(all.joins) do
     if tonumber(job.place) == 0 then
       local stem, digit = draw_place(all)

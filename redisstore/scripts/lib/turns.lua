@@ -9,6 +9,39 @@
 local SHARES = 16 -- how many different shares of groups compete at most
 local CHUNK = 16 -- how many groups are read of each share after the first ones
 
+-- A light group is a usual one without a rule of which flights have ended, and nothing else has happened: it has jobs in line, and remains in turns with its
+-- tag. It has no table until something else happens to it, as most of those of a busy call. all.light: at: name -> index; lists of names, texts, tags and
+-- flights (false: it is not light, or not any more).
+
+-- read_light creates the table of a light group; i: its index.
+local function read_light(all, i)
+  local light, n = all.light, #all.list + 1
+  local name, tag, flights = light.names[i], light.tags[i], light.flights[i]
+  local g = { name = name, text = light.texts[i], where = 't', flights = flights, counted = flights, weight = 1, rule = all.default, tag = tag, stored = tag,
+    usual = true, has = true, resumes = false }
+  light.flights[i] = false
+  all.of[name], all.list[n] = g, g
+  return g
+end
+
+-- end_light notes the ends of flights of usual groups in all.light. names: the groups, each once, of which the table has none; ended: how many flights of
+-- each have ended; groups: the key. Returns the names of the other groups. Only for partitions without rules, and without a purge.
+local function end_light(all, names, ended, groups)
+  local texts, tags, left, others, f = redis.call('HMGET', groups, unpack(names)), {}, {}, {}, all.f
+  for i = 1, #names do
+    local name, text = names[i], texts[i]
+    local flights, less = text and #text == 43 and usual_flights(text) or 0, ended[name]
+    if flights >= less then
+      tags[i], left[i], ended[name], f = string_sub(text, 6), flights - less, i, f - less
+    else
+      left[i], ended[name], others[#others + 1] = false, nil, name
+    end
+  end
+  all.default = all.default or group_rule(all, false)
+  all.light, all.f = { read = read_light, at = ended, names = names, texts = texts, tags = tags, flights = left }, f > 0 and f or 0
+  return others
+end
+
 -- A waiting job is a member of line, and jobs that the call itself adds to line are in the lists added and, if they are taken, never get there.
 
 -- add_waiting adds a job to those of its group that wait; it is not in line yet.
@@ -26,9 +59,11 @@ local function next_waiting(g, line)
   local read, out = g.read, g.out -- the first members of its line, of which that at g.at is next; members that leave line
   if g.blocker and g.rule.ordered and g.resumes and not (out and out[g.resumes]) then return g.resumes end
   if not read then
-    read = redis.call('ZRANGEBYLEX', line, '[' .. g.name .. '\t', '(' .. g.name .. '\n', 'LIMIT', '0', '2')
+    local name = g.name
+    read = redis.call('ZRANGEBYLEX', line, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', '2')
     g.read, g.at = read, 1
-    if #read < 2 then g.complete = true end
+    if not read[2] then g.complete = true end
+    if not out and not g.added then return read[1] end
   end
   while true do
     local one, other = read[g.at], nil
@@ -50,15 +85,16 @@ end
 
 -- leaves_line records that a job of the group leaves its line.
 local function leaves_line(g, member)
-  if g.read and g.read[g.at] == member then
-    g.at = g.at + 1
+  local read, at = g.read, g.at
+  if read and read[at] == member then
+    g.at = at + 1
   else
     g.out = g.out or {}
     g.out[member] = true
   end
 end
 
--- find_blockers looks up whether the blockers of groups whose jobs run in order wait in line. line, places: the keys.
+-- find_blockers looks up whether the blockers of groups of list whose jobs run in order wait in line. line, places: the keys.
 local function find_blockers(list, line, places)
   for _, g in ipairs(list) do
     if g.blocker and g.rule.ordered and not g.looked then
@@ -72,33 +108,54 @@ end
 
 -- job_of returns the ID of a job of the group, from its member of line.
 local function job_of(g, member)
-  return string.sub(member, #g.name + 19) -- behind a tab, the 16 digits of its place and a tab
+  return string_sub(member, #g.name + 19) -- behind a tab, the 16 digits of its place and a tab
 end
 
 -- place_now decides where a group belongs before the script writes.
 local function place_now(all, g, line)
   local read, has = g.read, true -- as where says, as long as nothing has left its line
+  if g.usual and g.where == 't' and (not read or read[g.at] and not g.out) then
+    local rule, flights = g.rule, g.flights
+    if flights < rule.simple and g.weight == rule.weight then -- as place_group does it
+      local f = all.f + flights - g.counted
+      all.f, g.counted, g.has, g.resumes = f > 0 and f or 0, flights, true, false
+      if g.idle then g.idle = nil end
+      return
+    end
+  end
   if g.where == '-' or g.blocker or read and (not read[g.at] or g.out) then has = next_waiting(g, line) ~= nil end
   g.has, g.resumes, g.idle = has, g.resumes or false, nil
   place_group(all, g, has, g.resumes)
+end
+
+-- share_in_turns returns flights / weight of a group as turns has it; nil: it is not there.
+local function share_in_turns(all, name)
+  local g = all.of[name]
+  local flights, weight = g.counted, g.weight
+  if not g.idle then flights, weight = string.match(g.text or '', '^t(%d+) (%d+)') end -- the call has changed it
+  return flights and flights / weight
 end
 
 -- read_ranks adds the groups of turns from one rank to another to names. all.shares: how many different shares of groups it has read, as turns has them;
 -- all.last_share: the last of these. Returns whether there may be more groups. turns, groups, grules: the keys.
 local function read_ranks(all, names, from, to, turns, groups, grules)
   local members, first = redis.call('ZRANGE', turns, whole(from), whole(to)), #all.list + 1
-  local more = #members > to - from
-  for i, member in ipairs(members) do names[from + i] = string.sub(member, 40) end -- behind the tag and a tab
-  if #members > 0 then read_groups(all, names, turns, groups, grules) end
-  for i = first, #all.list do all.list[i].idle = true end -- tune_groups leaves these out, unless they get a slot
-  for i = from + 1, more and #names or 0 do
-    local g = all.of[names[i]]
-    local flights, weight = g.counted, g.weight
-    if not g.idle then flights, weight = string.match(g.text or '', '^t(%d+) (%d+)') end -- the call has changed it
-    local share = flights and flights / weight or all.last_share
+  local list, n = all.list, #members
+  local more = n > to - from
+  for i = 1, n do names[from + i] = string_sub(members[i], 40) end -- behind the tag and a tab
+  if n > 0 then read_groups(all, names, turns, groups, grules) end
+  for i = first, #list do
+    local g = list[i]
+    if g.has == nil then g.idle = true end -- tune_groups leaves these out, unless they get a slot
+  end
+  if not more then return false end
+  local first_share = share_in_turns(all, names[from + 1])
+  local equal = first_share and first_share == share_in_turns(all, names[from + n]) -- then all are: they are in the order of their shares
+  for i = equal and from + n or from + 1, from + n do
+    local share = share_in_turns(all, names[i]) or all.last_share
     if share ~= all.last_share then all.shares, all.last_share = all.shares + 1, share end
   end
-  return more
+  return true
 end
 
 -- read_turns reads the groups that may get n slots. turns, groups, grules, line, places: the keys.
@@ -123,18 +180,21 @@ local function read_turns(all, n, turns, groups, grules, line, places)
   if #names > count then
     local first = #list + 1
     read_groups(all, names, turns, groups, grules)
-    for i = first, #list do list[i].idle = true end
+    for i = first, #list do
+      local g = list[i]
+      if g.has == nil then g.idle = true end
+    end
   end
   local new = {} -- a rule may have changed since
-  for _, name in ipairs(names) do
-    local g = of[name]
-    if all.rules or g.weight ~= 1 then new[#new + 1] = g end
+  for i = 1, (all.rules or all.weighted) and #names or 0 do
+    local g = of[names[i]]
+    if all.rules and not (g.usual and g.where == 't' and g.flights < g.rule.simple and g.weight == g.rule.weight) or g.weight ~= 1 then new[#new + 1] = g end
   end
-  find_blockers(new, line, places)
+  if all.blocked then find_blockers(new, line, places) end
   for _, g in ipairs(new) do place_now(all, g, line) end
 end
 
--- file_group adds a group to the groups with as many flights and the same weight, in the order of tags. last: its tag is the last one.
+-- file_group adds a group to the groups with as many flights and the same weight, in the order of tags. last: its tag is the last one. Returns their file.
 local function file_group(files, g, last)
   local key = g.flights * 1024 + g.weight -- a weight is at most 1,000
   local file = files[key]
@@ -149,28 +209,56 @@ local function file_group(files, g, last)
     at = at - 1
   end
   file[at] = g
+  return file
 end
 
--- file_groups returns the files of all groups that may start a job.
-local function file_groups(all)
-  local files, list = { list = {} }, all.list
+-- file_groups returns the files of all groups that may get one of n slots.
+local function file_groups(all, n)
+  local files, list, file, flights, weight, at = { list = {} }, all.list, nil, nil, nil, nil
   for i = all.known + 1, #list do -- as turns has them: in order
     local g = list[i]
-    if g.where == 't' then file_group(files, g, g.idle) end
+    if g.idle and g.where == 't' then
+      if file and g.flights == flights and g.weight == weight then -- the same file as for the one before
+        at = at + 1
+        file[at] = g
+      else
+        if file then file.last = at end
+        file = file_group(files, g, true)
+        flights, weight, at = file.flights, file.weight, file.last
+      end
+    end
   end
-  for i = 1, all.known do
+  if file then file.last = at end
+  for i = 1, #list do -- the call has changed these, or may have
     local g = list[i]
-    if g.where == 't' then file_group(files, g) end
+    if not g.idle and g.where == 't' then file_group(files, g) end
+  end
+  local light = all.light
+  local left, tags, as, last = light and light.flights, light and light.tags, nil, nil -- last: the tag of the n-th one with as many flights as as
+  for i = 1, left and #left or 0 do
+    flights = left[i]
+    if flights and flights ~= as then
+      file, as = files[flights * 1024 + 1], flights
+      last = file and file[file.first + n - 1]
+      last = last and last.tag
+    end
+    -- if n groups with as many flights come before it, it gets no slot
+    if flights and not (last and last < tags[i]) then
+      file_group(files, read_light(all, i))
+      as = nil
+    end
   end
   return files
 end
 
 -- next_turn returns the file whose first group has the next slot; nil: no group may start a job.
 local function next_turn(all, files)
-  local forced, other, any
-  for _, file in ipairs(files.list) do
+  local list, forced, other, any = files.list, nil, nil, nil
+  for i = 1, #list do
+    local file = list[i]
     local g = file[file.first]
     if g then
+      if not list[2] then return file end
       local flights, weight = file.flights, file.weight
       if (flights + 1) * all.w <= (all.f + 1) * weight then
         local least = forced and forced.flights * weight - flights * forced.weight
@@ -187,7 +275,7 @@ end
 -- start_job starts a job of a group, with this member.
 local function start_job(all, g, member, id, line)
   leaves_line(g, member)
-  g.resumes = nil
+  if g.resumes then g.resumes = nil end
   add_flight(all, g, id)
   place_now(all, g, line)
 end
@@ -210,7 +298,7 @@ end
 -- pick_turns picks at most n jobs to take, those from ahead on to take ahead: all.picks has their IDs, all.members their members of line, and all.picked
 -- their groups. line: the key.
 local function pick_turns(all, n, ahead, line)
-  local picks, members, picked, tags, kept, files = {}, {}, {}, {}, {}, file_groups(all)
+  local picks, members, picked, tags, kept, files = {}, {}, {}, {}, {}, file_groups(all, n)
   -- what keep_picks needs to undo a pick: tags: the tag before; kept, if the group has starts or an order: what start_job changes of them
   all.picks, all.members, all.picked, all.tags, all.kept = picks, members, picked, tags, kept
   all.before = { turns = all.turns, micros = all.micros, w = all.w, f = all.f }
@@ -221,14 +309,33 @@ local function pick_turns(all, n, ahead, line)
     local first = file.first
     local g = file[first]
     file.first = first + 1
-    local fits, left = count + 1 < ahead or goes_ahead(all, g), n - count
-    local member = fits and next_waiting(g, line)
+    local fits, left, usual = count + 1 < ahead or goes_ahead(all, g), n - count, g.usual
+    local member, fresh
+    if fits and usual and not g.read and not g.added and not g.out then
+      local name = g.name
+      fresh = redis.call('ZRANGEBYLEX', line, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', '2')
+      g.read, g.at, member = fresh, 1, fresh[1]
+      if not fresh[2] then g.complete = true end
+    elseif fits then
+      member = next_waiting(g, line)
+    end
     if member then
-      local id = job_of(g, member)
+      local id = string_sub(member, #g.name + 19) -- as job_of
       count = count + 1
       picks[count], members[count], picked[count], tags[count] = id, member, g, g.tag
-      if g.limit or g.rule.ordered then kept[count] = { blocker = g.blocker, resumes = g.resumes, limit = g.limit and keep_limit(g.limit) } end
-      start_job(all, g, member, id, line)
+      if not usual and (g.limit or g.rule.ordered) then
+        kept[count] = { blocker = g.blocker, resumes = g.resumes, limit = g.limit and keep_limit(g.limit) }
+      end
+      local rule = g.rule
+      if fresh and fresh[2] and g.flights + 1 < rule.simple and g.weight == rule.weight then -- as start_job
+        add_flight(all, g, id)
+        local flights = g.flights
+        local f = all.f + flights - g.counted
+        all.f, g.counted, g.at, g.has, g.resumes = f > 0 and f or 0, flights, 2, true, false
+        if g.idle then g.idle = nil end
+      else
+        start_job(all, g, member, id, line)
+      end
     elseif fits then
       place_now(all, g, line)
     end

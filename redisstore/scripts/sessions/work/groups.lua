@@ -4,7 +4,7 @@
 
 -- nil: no job of the partition has a group. else the table of the groups (lib/groups.lua), with fn: the functions; joins (lib/joins.lua); and, of the jobs
 -- that are settled: ended: IDs that leave places; placed: IDs and new entries there; lined: members that join line; given: ID -> true, given back;
--- back: ID -> its new envelope; held: ID -> true, of all of them. Of occurrences, the settlement may turn out otherwise (lib/settle.lua): those that are
+-- back: ID -> its new envelope; anew: there are some; held: ID -> true, of all of them. Of occurrences, the settlement may turn out otherwise (lib/settle.lua): those that are
 -- given back go to the front of ready, and the next take moves them to line; what else ends is known at the end of the call.
 -- gave, left: see lib/joins.lua. followed: group -> the ended job that remains its blocker during the take, because a job that follows it enters the same
 -- group only after the take, and starts before the others of an ordered group.
@@ -32,32 +32,49 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
   for _, i in ipairs(grouped and others_held or {}) do add(ARGV[at_id + finished + begun + i], ARGV[at_other + 4 * i - 3], i) end
   for i = 1, grouped and cancels and #cancels or 0, 3 do add(cancels[i], 'c') end
   for i = 1, grouped and cancels and #cancels.replaced or 0, 3 do add(cancels.replaced[i], 'r') end
-  local names, group_of, entries = {}, {}, #ids > 0 and redis.call('HMGET', PLACES, unpack(ids)) or {}
-  for i, entry in ipairs(entries) do
+  local n_ids, n_names, byte, sub = #ids, 0, string.byte, string.sub
+  local names, group_of, n_of, entries = {}, {}, {}, n_ids > 0 and redis.call('HMGET', PLACES, unpack(ids)) or {}
+  for i = 1, n_ids do
+    local entry = entries[i]
     if entry then
-      local name = string.byte(entry, 17) == 32 and string.sub(entry, 18) or string.match(entry, '^%d+ (.+)$') -- a place has 16 digits
-      group_of[i], names[#names + 1] = name, name
+      local name = byte(entry, 17) == 32 and sub(entry, 18) or string.match(entry, '^%d+ (.+)$') -- a place has 16 digits
+      local before = n_of[name]
+      if not before then
+        n_names = n_names + 1
+        names[n_names] = name
+      end
+      group_of[i], n_of[name] = name, (before or 0) + 1
     end
   end
+  if n_names > 0 and n_ids == n_finished and not state[12] and not state[13] then names = fn.end_light(first_ones, names, n_of, GROUPS) end
   fn.read_groups(first_ones, names, TURNS, GROUPS, GRULES)
-  fn.find_blockers(first_ones.list, LINE, PLACES)
+  if first_ones.blocked then fn.find_blockers(first_ones.list, LINE, PLACES) end
   local enters = {} -- other settlement -> the group that the job that follows enters at once
   for at = at_other + 4 * others + 1, grouped and joins and at_other + 4 * others + 3 * annexes or 0, 3 do
     if ARGV[at + 1] == 'q' then enters[tonumber(ARGV[at])] = nil end -- in another queue; it comes after i
     if ARGV[at + 1] == 'i' then enters[tonumber(ARGV[at])] = string.match(ARGV[at + 2], '^0\t(.*)$') end
   end
-  for n = 1, #ids do
-    local g = group_of[n] and grouped.of[group_of[n]]
+  local finished_ones, n_ended, of = first_ones.ended, 0, first_ones.of
+  for n = 1, n_finished do
+    local name = group_of[n]
+    if name then
+      local g, id = of[name], ids[n]
+      if g then -- else it is light
+        local flights = g.flights
+        if flights > 0 then g.flights = flights - 1 end
+        if not g.usual then fn.unblock(g, id) end
+      end
+      n_ended = n_ended + 1
+      finished_ones[n_ended] = id
+    end
+  end
+  for n = n_finished + 1, n_ids do
+    local g = group_of[n] and of[group_of[n]]
     local id, kind, i = ids[n], kinds[n], which[n]
     local occurs = g and fn.is_occurrence(id)
     if g then
       grouped.held[id] = true
       fn.end_flights(g, 1)
-    end
-    if g and n <= n_finished then
-      fn.unblock(g, id)
-      grouped.ended[#grouped.ended + 1] = id
-    elseif g then
       local at = i and finished + begun + i
       local unbegun = i and (held[at + 1] ~= ARGV[at_fence + at] or string.sub(ARGV[at_other + 4 * i - 2], -1) == 'u')
       if unbegun and (kind == 'b' or kind == 'e') and g.limit and fn.gives_back(g.limit, kind, ARGV[at_other + 4 * i - 2], ARGV[at_fence + at]) then
@@ -73,7 +90,7 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
         end
         fn.add_waiting(g, member)
         grouped.lined[#grouped.lined + 1], grouped.given[id] = member, true
-        if ARGV[at_other + 4 * i - 1] ~= '' then grouped.back[id] = ARGV[at_other + 4 * i - 1] end
+        if ARGV[at_other + 4 * i - 1] ~= '' then grouped.back[id], grouped.anew = ARGV[at_other + 4 * i - 1], true end
       elseif kind == 'f' or kind == 'l' then
         grouped.placed[#grouped.placed + 1], grouped.placed[#grouped.placed + 2] = id, fn.NO_PLACE .. ' ' .. g.name
       elseif kind ~= 'p' then
@@ -82,5 +99,6 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
       end
     end
   end
-  for _, g in ipairs(first_ones.list) do fn.place_now(first_ones, g, LINE) end
+  local list, place_now = first_ones.list, fn.place_now
+  for i = 1, #list do place_now(first_ones, list[i], LINE) end
 end

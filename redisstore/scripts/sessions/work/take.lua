@@ -72,7 +72,10 @@ end
 
 -- The candidates leave their lists.
 local pops, due_out, parked_out = again and 0 or n_ids + (grouped and grouped.fronted or 0), {}, {}
-if grouped then
+local only = grouped and not long and not later and grouped.only == n_ids -- each candidate is of a group, and is taken
+if only then
+  grouped.out = grouped.members
+elseif grouped then
   local keeps, leaves, gets = {}, {}, {}
   for i = 1, long and n_taken or 0 do gets[taken[i]] = true end
   for i, source in pairs(from) do
@@ -81,16 +84,18 @@ if grouped then
   end
   for _, suspect in ipairs(later or {}) do leaves[suspect.id] = suspect.line end
   grouped.out = grouped.fn.keep_picks(grouped, keeps, leaves, LINE)
-  if many and grouped.rules then
-    local group_of, letters = {}, {}
-    for i, id in ipairs(grouped.picks) do group_of[id] = grouped.picked[i] end
-    for i = 1, n_taken do
-      local g = group_of[taken[i]]
-      local full = g and (g.rule.running > 0 and g.flights >= g.rule.running or g.limit and g.limit.used >= g.rule.starts)
-      letters[i] = g and g.rule.ordered and 'o' or full and 'f' or '.'
-    end
-    many.letters = n_taken > 0 and table.concat(letters) or nil
+end
+if many and grouped and grouped.rules then
+  local group_of, letters = {}, {}
+  for i, id in ipairs(grouped.picks) do group_of[id] = grouped.picked[i] end
+  for i = 1, n_taken do
+    local g = group_of[taken[i]]
+    local full = g and (g.rule.running > 0 and g.flights >= g.rule.running or g.limit and g.limit.used >= g.rule.starts)
+    letters[i] = g and g.rule.ordered and 'o' or full and 'f' or '.'
   end
+  many.letters = n_taken > 0 and table.concat(letters) or nil
+end
+if grouped then
   for _, job in ipairs(grouped.joins) do
     if job.from == 'd' then
       due_out[#due_out + 1] = job.id
@@ -100,7 +105,8 @@ if grouped then
     end
   end
 end
-for i, source in pairs(from) do
+if only then pops = pops - n_ids end
+for i, source in pairs(only and {} or from) do
   pops = pops - 1
   if source == 'd' then
     due_out[#due_out + 1] = ids[i]
