@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	maxFailing    = 8   // number of queues whose failed jobs are read: those with the most failures
+	maxFailing    = 8   // number of queues whose failed jobs a poll reads: those that were read longest ago
+	maxQueues     = 40  // number of queues whose failed jobs are kept: those with the most failures
 	deadPage      = 100 // the last page is read again when something has changed
 	deadPages     = 5   // number of pages that a poll reads of a queue
 	retryingPage  = 100
@@ -23,8 +24,8 @@ const (
 	maxGroupJobs  = 500 // maximum number of jobs of one action
 )
 
-// failures has the dead and retrying jobs of the last hour, at most the newest maxKept dead ones of each queue. For each queue a poll reads at most
-// deadPages pages of dead jobs and one page of retrying jobs, and nothing if nothing has failed since. The zero value is empty.
+// failures has the dead and retrying jobs of the last hour, at most the newest maxKept dead ones of each queue. A poll reads some of the queues in which
+// something has failed since they were read, in turn: of each at most deadPages pages of dead jobs and one page of retrying jobs. The zero value is empty.
 type failures struct {
 	queues map[string]*failing
 }
@@ -47,7 +48,7 @@ func (f *failures) read(ctx context.Context, store chime.Store, jobs *chime.Jobs
 	}
 	some := slices.DeleteFunc(slices.Clone(queues), func(q *chime.QueueInfo) bool { return q.Dead == 0 && q.Retried == 0 })
 	slices.SortStableFunc(some, func(a, b *chime.QueueInfo) int { return cmp.Compare(b.Failed, a.Failed) })
-	some = some[:min(len(some), maxFailing)]
+	some = some[:min(len(some), maxQueues)]
 	known := make(map[string]*failing, len(some))
 	for _, q := range some {
 		known[q.Name] = f.queues[q.Name]
@@ -56,6 +57,9 @@ func (f *failures) read(ctx context.Context, store chime.Store, jobs *chime.Jobs
 		}
 	}
 	f.queues = known
+	some = slices.DeleteFunc(some, func(q *chime.QueueInfo) bool { return !known[q.Name].due(q, now) })
+	slices.SortStableFunc(some, func(a, b *chime.QueueInfo) int { return known[a.Name].read.Compare(known[b.Name].read) })
+	some = some[:min(len(some), maxFailing)]
 	var group sync.WaitGroup
 	failed := make([]error, len(some))
 	for i, q := range some {
@@ -65,12 +69,16 @@ func (f *failures) read(ctx context.Context, store chime.Store, jobs *chime.Jobs
 	return cmp.Or(failed...)
 }
 
+// countersOf returns the counters of a queue that change when something fails, dies, or is requeued or deleted.
+func countersOf(q *chime.QueueInfo) [3]int64 { return [3]int64{q.Failed, q.Died, q.Dead} }
+
+// due reports whether a queue has to be read again.
+func (f *failing) due(q *chime.QueueInfo, now time.Time) bool {
+	return f.seen != countersOf(q) || f.behind || now.Sub(f.read) >= failuresAgain
+}
+
 // catchUp reads the new failures of a queue.
 func (f *failing) catchUp(ctx context.Context, store chime.Store, jobs *chime.Jobs, q *chime.QueueInfo, now time.Time) error {
-	counters := [3]int64{q.Failed, q.Died, q.Dead}
-	if f.seen == counters && !f.behind && now.Sub(f.read) < failuresAgain {
-		return nil
-	}
 	var retrying chime.JobPage
 	if q.Retried > 0 { // otherwise it would search all delayed jobs and occurrences for retries
 		var err error
@@ -107,7 +115,7 @@ func (f *failing) catchUp(ctx context.Context, store chime.Store, jobs *chime.Jo
 		f.before = f.before[max(0, len(f.before)-maxKept):]
 		f.page, f.cursor, limit = nil, dead.Next, deadPage
 	}
-	f.seen, f.read = counters, now
+	f.seen, f.read = countersOf(q), now
 	return nil
 }
 
@@ -137,7 +145,7 @@ func light(jobs []*chime.JobInfo) []*chime.JobInfo {
 // complete reports whether all dead jobs were read.
 func (f *failures) complete() bool {
 	for _, q := range f.queues {
-		if q.behind {
+		if q.behind || q.read.IsZero() {
 			return false
 		}
 	}

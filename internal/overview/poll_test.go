@@ -257,6 +257,41 @@ func TestTheFirstPollHasTheNewestFailuresOfManyAtOnce(t *testing.T) {
 	})
 }
 
+// A poll reads some of the queues with failures, and the next one the others, so that no queue is left out.
+func TestFailuresOfAllQueuesAreReadInTurn(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		const queues = 12
+		weights := map[string]int{}
+		enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+		for i := range queues {
+			queue := fmt.Sprintf("queue-%02d", i)
+			weights[queue] = 1
+			for range 1 + i%3 {
+				must(enqueuer.Enqueue(t.Context(), "fail-"+queue, nil, chime.Queue(queue), chime.MaxAttempts(1)))(t)
+			}
+		}
+		worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Queues: weights})
+		for queue := range weights {
+			worker.Handle("fail-"+queue, func(context.Context, *chime.Job) error { return errors.New("disk full") })
+		}
+		work(t, time.Minute, worker)
+		poller := overview.NewPoller(server.Store())
+		if s := must(poller.Poll(t.Context(), overview.Hour))(t); s.Notes[overview.Failures] == "" {
+			t.Errorf("the first poll has no note, and %d groups", len(s.Failures))
+		}
+		time.Sleep(2 * time.Second)
+		s := must(poller.Poll(t.Context(), overview.Hour))(t)
+		if len(s.Failures) != queues || s.Notes[overview.Failures] != "" {
+			t.Errorf("the second poll has %d groups and the note %q, want %d and none", len(s.Failures), s.Notes[overview.Failures], queues)
+		}
+		for _, g := range s.Failures {
+			if g.Error != "disk full" || int64(len(g.Jobs)) != g.Count {
+				t.Errorf("group %+v, want all its jobs", g)
+			}
+		}
+	})
+}
+
 func sortedByBusy(workers []overview.Worker) []overview.Worker {
 	return slices.SortedFunc(slices.Values(workers), func(a, b overview.Worker) int { return a.Busy - b.Busy })
 }
