@@ -202,12 +202,12 @@ func checkFollowers(details *wire.Details, queue string) (groups []protocol.Queu
 	return chain.Groups, nil
 }
 
-// OutboxCounts counts jobs that are on their way to other queues, because they follow others with [OnDone] or [OnDeath]. Usually there are none for longer than a
-// moment. If Oldest is long past, a queue cannot be reached: [Queues.Outbox] returns which one, and the log has the event outbox.blocked with the reason.
+// OutboxCounts counts jobs that are on their way to other queues, because they follow others with [OnDone] or [OnDeath]. Usually a job is on its way for
+// a moment only. If Oldest is long past, a queue cannot be reached: [Queues.Outbox] returns which one, and the log has the event outbox.blocked with the reason.
 type OutboxCounts struct {
 	Waiting int64     `json:"waiting"`         // the jobs
 	Bytes   int64     `json:"bytes"`           // of these jobs
-	Oldest  time.Time `json:"oldest,omitzero"` // when the job before the oldest of them ended; zero: there are none
+	Oldest  time.Time `json:"oldest,omitzero"` // when the job before the oldest of them ended; zero: no job is on its way
 	Full    bool      `json:"full,omitempty"`  // 100,000 jobs or 256 MiB wait in a partition, so workers get no job of it
 }
 

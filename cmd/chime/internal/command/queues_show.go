@@ -104,7 +104,7 @@ func (s *session) queueText(q queueLine, counts, oldestOfGroups string, targets 
 	return b.String()
 }
 
-// outboxText formats the jobs that are on their way to other queues; empty: there are none.
+// outboxText formats the jobs that are on their way to other queues; empty: no job is on its way.
 func outboxText(q *chime.QueueInfo) string {
 	if q.Outbox.Waiting == 0 {
 		return ""
