@@ -118,13 +118,31 @@ func (s *fakeStore) Carry(ctx context.Context, source, target protocol.Partition
 	return answer, nil
 }
 
+// A logBuffer keeps log lines.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 var source = protocol.Partition{Queue: "default"}
 
 // carrying runs a carrier in a bubble of fake time while do runs.
-func carrying(t *testing.T, store *fakeStore, do func(c *Carrier, log *bytes.Buffer)) {
+func carrying(t *testing.T, store *fakeStore, do func(c *Carrier, log *logBuffer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log logBuffer
 		c := New(store, slog.New(slog.NewTextHandler(&log, nil)))
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -149,7 +167,7 @@ func TestALineThatIsBlockedStopsNoOther(t *testing.T) {
 		store.waiting[fmt.Sprint("bad", i)] = []string{"x"}
 	}
 	store.waiting["good"], store.waiting["good2"] = []string{"a", "b"}, []string{"c"}
-	carrying(t, store, func(c *Carrier, log *bytes.Buffer) {
+	carrying(t, store, func(c *Carrier, log *logBuffer) {
 		c.Note(source)
 		time.Sleep(time.Second)
 		store.mu.Lock()
@@ -173,7 +191,7 @@ func TestABlockedLineIsLoggedOnceAMinute(t *testing.T) {
 		return nil
 	}
 	store.waiting["mail"] = []string{"a"}
-	carrying(t, store, func(c *Carrier, log *bytes.Buffer) {
+	carrying(t, store, func(c *Carrier, log *logBuffer) {
 		for range 150 {
 			c.Note(source)
 			time.Sleep(time.Second)
@@ -197,7 +215,7 @@ func TestABlockedLineIsLoggedOnceAMinute(t *testing.T) {
 func TestACarrierConfirmsAMinuteLater(t *testing.T) {
 	store := newFakeStore()
 	store.waiting["mail"] = []string{"a"}
-	carrying(t, store, func(c *Carrier, log *bytes.Buffer) {
+	carrying(t, store, func(c *Carrier, log *logBuffer) {
 		c.Note(source)
 		time.Sleep(50 * time.Second)
 		store.mu.Lock()
@@ -213,6 +231,8 @@ func TestACarrierConfirmsAMinuteLater(t *testing.T) {
 		}
 		store.mu.Unlock()
 		time.Sleep(time.Hour)
+		store.mu.Lock()
+		defer store.mu.Unlock()
 		if store.calls != calls {
 			t.Errorf("%d calls when nothing is left, want none", store.calls-calls)
 		}
@@ -230,7 +250,7 @@ func TestFinishWaitsForWhatIsCarriedNow(t *testing.T) {
 		return nil
 	}
 	store.waiting["mail"], store.waiting["bad"] = []string{"a"}, []string{"x"}
-	carrying(t, store, func(c *Carrier, log *bytes.Buffer) {
+	carrying(t, store, func(c *Carrier, log *logBuffer) {
 		c.Note(source)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
