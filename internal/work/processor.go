@@ -3,7 +3,6 @@ package work
 import (
 	"time"
 
-	"github.com/chimejobs/chime/internal/carry"
 	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/reap"
@@ -27,7 +26,7 @@ type processor struct {
 	admission *admission
 	sessions  *sessions
 	reaper    *reap.Reaper
-	carrier   *carry.Carrier
+	relay     *relay
 	wakeup    wakeup
 	drain     drain
 	gathers   []string // names of jobs that are handled together
@@ -290,7 +289,7 @@ func (p *processor) polled(l *lane, call *protocol.PollCall, a *protocol.PollAns
 	p.outage.End(l, now)
 	if !call.Sleep {
 		l.watched(&a.WaitHint, now)
-		p.relay(l, &a.WaitHint, now)
+		p.relay.note(l, &a.WaitHint, now)
 		return
 	}
 	p.hint(l, &a.WaitHint, nil, true, now)
@@ -300,7 +299,7 @@ func (p *processor) polled(l *lane, call *protocol.PollCall, a *protocol.PollAns
 // hint handles what an answer contains about waiting and about lapsed sessions.
 func (p *processor) hint(l *lane, h *protocol.WaitHint, served []string, lapses bool, now time.Time) {
 	l.note(h, served, lapses, p.config.SessionTTL, func(entry string) bool { return p.admission.serves(entry, now) }, now)
-	p.relay(l, h, now)
+	p.relay.note(l, h, now)
 }
 
 // leave removes a worker that has no free slot or drains from the sleeping workers, and passes on a wake-up that it cannot use. While the worker

@@ -1,24 +1,40 @@
 package work
 
 import (
+	"log/slog"
 	"time"
 
+	"github.com/chimejobs/chime/internal/carry"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/reap"
+	"github.com/chimejobs/chime/internal/retry"
 )
 
-// relay passes on what an answer contains for others than the lane: lapsed sessions to the reaper, and a partition with jobs for other ones to the carrier.
-func (p *processor) relay(l *lane, h *protocol.WaitHint, now time.Time) {
+// A relay passes on what answers contain for others than their lanes: lapsed sessions to the reaper, and partitions with jobs for other ones to the carrier.
+type relay struct {
+	reaper  *reap.Reaper
+	carrier *carry.Carrier
+	log     *slog.Logger
+	logged  retry.LogLimiter
+}
+
+func newRelay(reaper *reap.Reaper, carrier *carry.Carrier, log *slog.Logger) *relay {
+	return &relay{reaper: reaper, carrier: carrier, log: log}
+}
+
+// note notes an answer to a lane's call.
+func (r *relay) note(l *lane, h *protocol.WaitHint, now time.Time) {
+	at := l.partition()
 	for _, lapsed := range h.Lapsed {
 		if s := l.holder(); s == nil || s.name() != lapsed.Session {
-			p.reaper.Note(l.partition(), []protocol.LapsedSession{lapsed}, now)
+			r.reaper.Note(at, []protocol.LapsedSession{lapsed}, now)
 		}
 	}
-	at := l.partition()
 	if h.Owes {
-		p.carrier.Note(at)
+		r.carrier.Note(at)
 	}
-	if h.Full && p.logged.Allow("full "+at.Queue, now) {
-		p.config.Log.Warn("chime: too many jobs that follow others wait to be brought to their queues: no job is taken until they are there", "event", "outbox.full",
+	if h.Full && r.logged.Allow(at.Queue, now) {
+		r.log.Warn("chime: too many jobs that follow others wait to be brought to their queues: no job is taken until they are there", "event", "outbox.full",
 			"queue", at.Queue, "partition", at.Index)
 	}
 }

@@ -75,7 +75,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	flights := newFlights(config, base, reporter, slots, heartbeat, admission)
 	p := &processor{
 		config: config, name: name, listener: listener, lanes: lanes, callers: callers, slots: slots, flights: flights,
-		admission: admission, sessions: newSessions(config, name, heartbeat, flights, outage), reaper: reaper, carrier: carrier,
+		admission: admission, sessions: newSessions(config, name, heartbeat, flights, outage), reaper: reaper, relay: newRelay(reaper, carrier, config.Log),
 		wakeup: newWakeup(time.Now()), outage: outage, gathers: config.gathers(),
 	}
 
