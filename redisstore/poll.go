@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -191,38 +192,39 @@ func (s *store) skipWithoutSessions(ctx context.Context, calls []protocol.PollCa
 			partitions, asked = append(partitions, c.Partition), append(asked, i)
 		}
 	}
-	exist, errs := s.exist(ctx, partitions, func(k *partitionKeys) string { return k.sessions })
-	sends, failed := s.exist(ctx, partitions, func(k *partitionKeys) string { return k.outbox })
+	exist, errs := s.exist(ctx, partitions, func(k *partitionKeys) string { return k.sessions }, func(k *partitionKeys) string { return k.outbox })
 	for n, i := range asked {
-		answered[i] = errs[n] == nil && failed[n] == nil && !exist[n] && !sends[n]
+		answered[i] = errs[n] == nil && !exist[n]
 	}
 }
 
 // maxExist is how many keys one EXISTS counts.
 const maxExist = 100
 
-// exist returns which partitions have a key, a sorted set. Usually few have it. So, if one server has all partitions, one
+// exist returns which partitions have one of some keys, sorted sets. Usually few have it. So, if one server has all partitions, one
 // command counts it in many of them first. Partitions are read one by one only if that command found a key.
-func (s *store) exist(ctx context.Context, partitions []protocol.Partition, key func(*partitionKeys) string) (exist []bool, errs []error) {
+func (s *store) exist(ctx context.Context, partitions []protocol.Partition, some ...func(*partitionKeys) string) (exist []bool, errs []error) {
 	exist, errs = make([]bool, len(partitions)), make([]error, len(partitions))
 	if len(partitions) == 0 {
 		return exist, errs
 	}
-	keys := make([]string, len(partitions))
-	for i, p := range partitions {
+	keys := make([]string, 0, len(some)*len(partitions))
+	for _, p := range partitions {
 		k := s.keys.partition(p)
-		keys[i] = key(&k)
+		for _, key := range some {
+			keys = append(keys, key(&k))
+		}
 	}
 	ask := make([]bool, len(keys)) // one by one
 	if _, single := s.client.(*redis.Client); single && len(keys) > 1 {
 		pipe := s.client.Pipeline()
-		var some []*redis.IntCmd
+		var counts []*redis.IntCmd
 		for chunk := range slices.Chunk(keys, maxExist) {
-			some = append(some, pipe.Exists(ctx, chunk...))
+			counts = append(counts, pipe.Exists(ctx, chunk...))
 		}
 		_, _ = pipe.Exec(ctx) // each command has its own error
 		for i := range ask {
-			n, err := some[i/maxExist].Result()
+			n, err := counts[i/maxExist].Result()
 			ask[i] = err != nil || n > 0
 		}
 	} else {
@@ -241,8 +243,8 @@ func (s *store) exist(ctx context.Context, partitions []protocol.Partition, key 
 		_, _ = pipe.Exec(ctx) // each command has its own error
 	}
 	for i, cmd := range first {
-		if cmd != nil {
-			exist[i], errs[i] = len(cmd.Val()) > 0, cmd.Err()
+		if at := i / len(some); cmd != nil {
+			exist[at], errs[at] = exist[at] || len(cmd.Val()) > 0, cmp.Or(errs[at], cmd.Err())
 		}
 	}
 	return exist, errs
