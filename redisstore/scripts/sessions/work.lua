@@ -92,7 +92,7 @@
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local BEHIND, UNHANDLED = KEYS[16], KEYS[18]
-local LINE, PLACES, TURNS, GROUPS, GRULES, OPENS = KEYS[29], KEYS[30], KEYS[31], KEYS[32], KEYS[33], KEYS[34]
+local LINE, PLACES = KEYS[29], KEYS[30]
 local PARKED = 34 -- the lists of parked jobs come after KEYS[34]
 local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -155,7 +155,6 @@ local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
-local OUTBOX, OUTGOING = #KEYS - 1, #KEYS -- if the call sends
 local box -- nil: nothing waits in the outbox, and nothing is added; else the piece outbox
 if sends or state[14] and not string.find(state[14], '^%d+ 0 ') then
   local function pieces()

@@ -4,19 +4,19 @@
 
 if followers then ready_left = nil end
 if long or #due_out > 0 or later or sifted or state[11] or grouped then
-  next_ms = head_due(DUE, OPENS, state[11] or grouped)
+  next_ms = head_due(DUE, KEYS[34], state[11] or grouped)
   if long or #due_out > 0 or later or sifted or grouped and (grouped.fronted or grouped.cut) then ready_left = nil end
 end
 local more, place = false, 0
 if not paused and (not sleeps_on or cancels or grouped and grouped.opened) then
-  more = next_ms >= 0 and next_ms <= now_ms or (ready_left and ready_left > 0 or not ready_left and is_waiting(READY, TURNS, state[11] or grouped)) or
+  more = next_ms >= 0 and next_ms <= now_ms or (ready_left and ready_left > 0 or not ready_left and is_waiting(READY, KEYS[31], state[11] or grouped)) or
     grouped and grouped.w > 0 or false
 end
 local opened = false -- the limit was reached, or is now
 if limit and not paused then
-  if sleeps_on then next_ms = head_due(DUE, OPENS, state[11] or grouped) end
+  if sleeps_on then next_ms = head_due(DUE, KEYS[34], state[11] or grouped) end
   -- read after write: a call of a sleeping worker has read neither list
-  next_ms = horizon(limit, next_ms, is_waiting(READY, TURNS, state[11] or grouped))
+  next_ms = horizon(limit, next_ms, is_waiting(READY, KEYS[31], state[11] or grouped))
   more, opened = next_ms == now_ms, limit.was ~= limit.state or limit.stepped
 end
 local asleep = sleep and not more and n_taken < slots -- a worker that got as many jobs as it requested has no free slot

@@ -63,7 +63,7 @@ elseif want > 0 and not paused then
     if grouped then
       -- a third of each, in turn; unused places of one list go to the others
       local fn, first, order, next_first = grouped.fn, (tonumber(state[8] or 0) or 0) % 3, nil, nil
-      fn.prepare_turns(grouped, left, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS)
+      fn.prepare_turns(grouped, left, LINE, PLACES, KEYS[31], KEYS[32], KEYS[33], KEYS[34])
       grouped.waits = grouped.w > 0 -- also if it is not the turn of groups, and no job of them is picked
       local alone = #ready + #due == 0 -- jobs of groups get all slots
       local nth, ahead_from = 0, left + 1 -- from which job of groups on they are taken ahead

@@ -19,9 +19,9 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
   first_ones.held, first_ones.gave, first_ones.left, first_ones.followed = {}, {}, {}, {}
   if state[11] then grouped = first_ones end
   redis.call('ZCARD', LINE)
-  redis.call('ZCARD', TURNS)
-  redis.call('HLEN', GROUPS)
-  redis.call('ZCARD', OPENS)
+  redis.call('ZCARD', KEYS[31])
+  redis.call('HLEN', KEYS[32])
+  redis.call('ZCARD', KEYS[34])
   redis.call('HLEN', PLACES)
   local ids = { unpack(ended, ended_from, grouped and ended_to or 0) }
   local n_finished, kinds, which = #ids, {}, {} -- the finished ones come first; which: of an other settlement, its index
@@ -46,8 +46,8 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
       group_of[i], n_of[name] = name, (before or 0) + 1
     end
   end
-  if n_names > 0 and n_ids == n_finished and not state[12] and not state[13] then names = fn.end_light(first_ones, names, n_of, GROUPS) end
-  fn.read_groups(first_ones, names, TURNS, GROUPS, GRULES)
+  if n_names > 0 and n_ids == n_finished and not state[12] and not state[13] then names = fn.end_light(first_ones, names, n_of, KEYS[32]) end
+  fn.read_groups(first_ones, names, KEYS[31], KEYS[32], KEYS[33])
   if first_ones.blocked then fn.find_blockers(first_ones.list, LINE, PLACES) end
   local enters = {} -- other settlement -> the group that the job that follows enters at once
   for at = at_other + 4 * others + 1, grouped and joins and at_other + 4 * others + 3 * annexes or 0, 3 do

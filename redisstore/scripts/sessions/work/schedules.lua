@@ -124,7 +124,7 @@ if long then
   call = way.new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now_text, past)
   if grouped then
     call.grouped = grouped.held
-    call.give_way = function(id, other) return grouped.fn.give_way(grouped, id, other, LINE, PLACES, TURNS, GROUPS, GRULES) end
+    call.give_way = function(id, other) return grouped.fn.give_way(grouped, id, other, LINE, PLACES, KEYS[31], KEYS[32], KEYS[33]) end
   end
   local reads = {}
   for name in pairs(needed) do reads[#reads + 1] = name end

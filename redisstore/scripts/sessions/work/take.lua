@@ -202,7 +202,7 @@ end
 if grouped and long then
   local gone = { unpack(call.forgotten) }
   for _, id in ipairs(call.undue) do gone[#gone + 1] = id end
-  grouped.fn.leave_groups(grouped, gone, call.behind, PLACES, TURNS, GROUPS, GRULES)
+  grouped.fn.leave_groups(grouped, gone, call.behind, PLACES, KEYS[31], KEYS[32], KEYS[33])
   for _, member in ipairs(grouped.gave) do grouped.out[#grouped.out + 1] = member end
 end
 local joining -- jobs that replace flights, or follow them, and have groups; the foremost ones last; nil: none
@@ -229,7 +229,7 @@ if grouped then
     fn.unblock(g, id)
     g.has, g.idle = nil, nil -- tune_groups reads its line
   end
-  fn.read_groups(grouped, entering, TURNS, GROUPS, GRULES)
+  fn.read_groups(grouped, entering, KEYS[31], KEYS[32], KEYS[33])
   for _, name in ipairs(entering) do grouped.of[name].has = nil end -- tune_groups reads its line
   fn.save_joins(grouped, LINE, PLACES)
   for i, member in ipairs(grouped.lined) do members[2 * i - 1], members[2 * i] = '0', member end
@@ -237,5 +237,5 @@ if grouped then
   if #grouped.out > 0 then redis.call('ZREM', LINE, unpack(grouped.out)) end
   if #grouped.ended > 0 then redis.call('HDEL', PLACES, unpack(grouped.ended)) end
   if #grouped.placed > 0 then redis.call('HSET', PLACES, unpack(grouped.placed)) end
-  fn.tune_groups(grouped, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
+  fn.tune_groups(grouped, STATE, LINE, PLACES, KEYS[31], KEYS[32], KEYS[34])
 end
