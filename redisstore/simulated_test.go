@@ -176,7 +176,7 @@ func TestTheSimulatedServerAnswersAsRedis(t *testing.T) {
 		texts[redis.NewScript(text).Hash()] = text
 	}
 	var scripts atomic.Int64
-	storesuite.Run(t, storesuite.Suite{Open: func(t *testing.T) storesuite.Server {
+	storesuite.Run(t, storesuite.Suite{Open: func(t *testing.T, _ storesuite.Need) storesuite.Server {
 		empty(t, redisAdmin())
 		server := simredis.New()
 		t.Cleanup(server.Close)
