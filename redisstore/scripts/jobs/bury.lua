@@ -30,8 +30,7 @@
 -- Returns time (us); how many jobs are dead now.
 local STATE, JOBS, DEAD, READY, CRASHES, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local DUE, IDLE, UNHANDLED, LAST, HISTORY, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
-local LINE, PLACES, TURNS, GROUPS, GRULES, OPENS = KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local OUTBOX, OUTGOING = KEYS[19], KEYS[20]
+local LINE, PLACES = KEYS[13], KEYS[14]
 local PARKED = 20 -- the lists come after KEYS[20]
 local NAMES = 5 -- their names come after ARGV[5]
 local n_lists = tonumber(ARGV[5])
@@ -68,8 +67,8 @@ redis.call('ZCARD', IDLE)
 redis.call('ZCARD', UNHANDLED)
 redis.call('ZCARD', DUE)
 redis.call('LLEN', READY)
-redis.call('ZCARD', OUTBOX)
-redis.call('HLEN', OUTGOING)
+redis.call('ZCARD', KEYS[19])
+redis.call('HLEN', KEYS[20])
 local excess, oldest = redis.call('ZCARD', DEAD) + #dying - tonumber(ARGV[2]), {} -- the dead jobs that these replace
 for _, id in ipairs(excess > 0 and redis.call('ZRANGE', DEAD, 0, math.min(excess, MAX_ITEMS) - 1) or {}) do
   if not seen[id] then oldest[#oldest + 1] = id end
@@ -86,7 +85,7 @@ do
   for _, job in ipairs(dying) do
     if job.group and job.follows ~= '' and not job.queue then entries[#entries + 1] = '0 ' .. job.group end
   end
-  if state[5] or #entries > 0 then all = open_tuned(state[5], state[6], entries, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS) end
+  if state[5] or #entries > 0 then all = open_tuned(state[5], state[6], entries, LINE, PLACES, KEYS[15], KEYS[16], KEYS[17], KEYS[18]) end
 end
 
 -- each death draws a fence, as a take does
@@ -113,7 +112,7 @@ end
 -- save_elsewhere adds the jobs that follow in other queues to the outbox.
 local function save_elsewhere()
   -- uses: outbox
-  save_sent(read_outbox(state[7]), sent, OUTBOX, OUTGOING, STATE)
+  save_sent(read_outbox(state[7]), sent, KEYS[19], KEYS[20], STATE)
 end
 
 redis.call('ZREM', DEAD, '', unpack(oldest)) -- the first write needs no memory
@@ -145,7 +144,7 @@ if all then
   leave_line(PLACES, LINE, {}, oldest)
   if #placed > 0 then redis.call('HSET', PLACES, unpack(placed)) end
   if #lined > 0 then redis.call('ZADD', LINE, unpack(lined)) end
-  tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
+  tune_groups(all, STATE, LINE, PLACES, KEYS[15], KEYS[16], KEYS[18])
 end
 if not drawn and not (all and (all.opened or all.alarmed)) then return { whole(now_us), #dying } end
 if drawn then redis.call('HSET', STATE, 'fence', whole(fence - 1)) end
@@ -153,7 +152,7 @@ if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 push_front(READY, front)
 if not state[3] then
   -- uses: gate wake alarm
-  local startable, next_ms = next_take(READY, DUE, TURNS, OPENS, state[5] or all and '', read_limit(state[4]), next_start)
+  local startable, next_ms = next_take(READY, DUE, KEYS[15], KEYS[18], state[5] or all and '', read_limit(state[4]), next_start)
   if startable then
     wake_one(IDLE, ARGV[3])
   elseif next_ms >= 0 then

@@ -155,6 +155,7 @@ local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
+local OUTBOX, OUTGOING = #KEYS - 1, #KEYS -- if the call sends
 local box -- nil: nothing waits in the outbox, and nothing is added; else the piece outbox
 if sends or state[14] and not string.find(state[14], '^%d+ 0 ') then
   local function pieces()

@@ -5,8 +5,8 @@
 -- A key of a wrong type stops the call here, before the first write.
 local done = math.max(ended_to - ended_from + 1, 0)
 if sends then
-  redis.call('ZCARD', KEYS[#KEYS - 1])
-  redis.call('HLEN', KEYS[#KEYS])
+  redis.call('ZCARD', KEYS[OUTBOX])
+  redis.call('HLEN', KEYS[OUTGOING])
 end
 if keeps or annexes > 0 then
   redis.call('HLEN', KEYS[21])
@@ -96,7 +96,7 @@ if #others_held > 0 or cancels then
   end
   done = done + call.done
   way.save_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
-  if call.sent[1] then box.save_sent(box.sums, call.sent, KEYS[#KEYS - 1], KEYS[#KEYS], STATE) end
+  if call.sent[1] then box.save_sent(box.sums, call.sent, KEYS[OUTBOX], KEYS[OUTGOING], STATE) end
   if cancels and cancels.texts then way.save_replaced(cancels.replaced, KEYS[26], READY) end
   if way.save_annexes then way.save_annexes(call, KEYS[21], KEYS[22], KEYS[23], wake) end
   if call.large and not large then redis.call('HSET', STATE, 'large', '1') end
