@@ -228,6 +228,54 @@ func TestALateSettlementMovesNoBlocker(t *testing.T) {
 	})
 }
 
+// The blocker of an ordered group remains it when its worker gives it back unbegun: its place is behind jobs that wait, because it got it when its retry was due.
+func TestABlockerThatIsGivenBackUnbegunIsNotOvertaken(t *testing.T) {
+	for what, back := range map[string]func(b *bench, retry protocol.TakenJob) (suspect bool){
+		"given back": func(b *bench, retry protocol.TakenJob) bool {
+			b.Settle("s", protocol.Settlement{ID: "a1", Fence: retry.Fence, Kind: protocol.SettleBack, Unbegun: true})
+			return false
+		},
+		"given back by a call that takes": func(b *bench, retry protocol.TakenJob) bool {
+			call := protocol.WorkCall{Settle: []protocol.Settlement{{ID: "a1", Fence: retry.Fence, Kind: protocol.SettleBack, Unbegun: true}}, Take: 5}
+			again := b.Work("s", call).Taken
+			b.Want("taken by the same call", storesuite.IDs(again), "a1")
+			b.Settle("s", protocol.Settlement{ID: "a1", Fence: again[0].Fence, Kind: protocol.SettleBack, Unbegun: true})
+			return false
+		},
+		"given back as a suspect": func(b *bench, retry protocol.TakenJob) bool {
+			b.client.HSet(b.Context(), b.keys().crashes, "a1", "2")
+			b.client.HSet(b.Context(), b.keys().state, "crashed", "1")
+			b.Settle("s", protocol.Settlement{ID: "a1", Fence: retry.Fence, Kind: protocol.SettleBack, Unbegun: true})
+			return true
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.setRule("a", "0 0 0 0 1 0 0")
+				b.Enqueue(several("a", 3)...)
+				first := b.Take("s", 1)[0]
+				b.Settle("s", protocol.Settlement{ID: "a1", Fence: first.Fence, Kind: protocol.SettleLater, Delay: time.Hour})
+				b.client.ZAddXX(b.Context(), b.keys().due, redisZ(1, "a1")) // the hour is over
+				retry := b.Take("s", 5)
+				b.Want("its retry", storesuite.IDs(retry), "a1")
+				suspect := back(b, retry[0])
+				b.wantSoundLine(what)
+				if suspect {
+					b.Want("taken beside a suspect", storesuite.IDs(b.Work("other", protocol.WorkCall{Take: 5, HoldsSuspect: true}).Taken), "")
+					b.wantSoundLine("set apart")
+					b.client.ZAddXX(b.Context(), b.keys().due, redisZ(1, "a1"))
+				}
+				for _, id := range []string{"a1", "a2", "a3"} {
+					taken := b.Take("s", 5)
+					b.Want("taken then", storesuite.IDs(taken), id)
+					b.wantSoundLine("taken then")
+					b.finish("s", taken...)
+				}
+			})
+		})
+	}
+}
+
 // The last job of a group is enqueued, taken and given back in each order.
 func TestTheLastJobOfAGroupInEachOrder(t *testing.T) {
 	for _, order := range []string{"etb", "tbe", "bet", "ebt", "bte", "teb"} {

@@ -403,7 +403,9 @@ func (m *Model) Back(f Flight, now int64) bool {
 		if !m.keeps(BackKeepsPlace) {
 			j.place = 0
 		}
-		m.unblock(j)
+		if !m.keeps(OrderedBack) {
+			m.unblock(j)
+		}
 		m.join(j, now)
 		if j.Group == "" {
 			return

@@ -6,13 +6,13 @@
 //   - A take is a start: nothing is taken ahead. Not modelled are limits and pauses of the whole queue, a take that is cut because its jobs are
 //     large, and the 500 groups at most whose starts a take finds free again.
 //   - The blocker of an ordered group is the job of it that was taken last under the rule and has not ended. Back in the line, by its retry, after a
-//     crash or from the parked ones, it is the only job of its group that may start, also if others are before it. Given back
-//     unbegun, it is no blocker.
+//     crash, from the parked ones or given back unbegun, it is the only job of its group that may start, also if others are before it.
 //   - A job that was taken before its group became ordered blocks the group while it is in flight, and not after. A group that is no longer ordered
 //     forgets its blocker.
 //   - An ordered group has at most one flight, also if the queue's rule has a higher Running.
 //   - Starts that were counted under a rule are forgotten when the group no longer has a rule with Starts.
-//   - A requeued job comes before all jobs that ever had a place in its group, also before those in flight that are given back later.
+//   - A requeued job comes before all jobs that ever had a place in its group, also before those in flight that are given back later, but not before
+//     the blocker of an ordered group.
 //   - A suspect, held back after its second crash, keeps its place. A take that gets one gets nothing else, in the turn of its group or not, and it may put
 //     off others: they are due again within a few milliseconds. Beside suspects a take may get fewer jobs than could start.
 //   - A job that is given back unbegun returns a start if one counts that began at the same instant or earlier: a flight does not record whether its take

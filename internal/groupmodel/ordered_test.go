@@ -53,6 +53,15 @@ func crashTwice(c *clocked) {
 	c.Reap("s", 1, c.now)
 }
 
+// A retry has a place behind the jobs that wait, so only the blocker keeps these from starting first when it is given back.
+func TestABlockerThatIsGivenBackIsNotOvertaken(t *testing.T) {
+	c, f := ordered(t)
+	c.Fail(f, 10, c.now)
+	c.now += 10
+	c.Back(c.take(1)[0], c.now)
+	c.starts("a b c")
+}
+
 func TestTheEndOfABlockerStartsTheNext(t *testing.T) {
 	for name, end := range map[string]func(c *clocked, f Flight){
 		"done":      func(c *clocked, f Flight) { c.Done(f, c.now) },

@@ -57,6 +57,7 @@ const (
 	OrderedSnooze     Promise = "an ordered group starts nothing while a job of it is snoozed"
 	OrderedParked     Promise = "an ordered group starts nothing while a job of it is parked"
 	OrderedSuspect    Promise = "an ordered group starts nothing while a job of it is held back after two crashes"
+	OrderedBack       Promise = "a blocker that is given back unbegun remains the blocker"
 	OrderedResumes    Promise = "the blocker of an ordered group is the one that starts"
 	DeadEndsBlocker   Promise = "a job that is dead blocks nothing"
 	CancelEndsBlocker Promise = "a blocker that is cancelled or deleted blocks nothing"
@@ -88,7 +89,8 @@ var Promises = []Promise{
 	FirstPlaceFirst, PlacesAscend, BackKeepsPlace, ReapKeepsPlace, ServeKeepsPlace, RetryLosesPlace, DueInOrder, DueInSteps, RequeueFirst,
 	ReplaceInLine, ReplaceMoves, ReplaceAfter, PurgeSparesBegun, PurgeOfOneGroup,
 	Running, Starts, StartGivenBack, LaterIsNow, Paused, Waiting, OwnRule, QueueRule, NoLimitHolds, ResetKeepsPause, PauseKeepsRule, InvalidRules,
-	OrderedFlight, OrderedRetry, OrderedSnooze, OrderedParked, OrderedSuspect, OrderedResumes, DeadEndsBlocker, CancelEndsBlocker, ReplaceEndsBlock,
+	OrderedFlight, OrderedRetry, OrderedSnooze, OrderedParked, OrderedSuspect, OrderedBack, OrderedResumes, DeadEndsBlocker, CancelEndsBlocker,
+	ReplaceEndsBlock,
 	FlightsUntilReaped, FlightsEnd, LateSettlement, CancelledFlightEnd, SecondCrashHeld, ThirdCrashDead,
 	SleepersWoken, TakenOnce, BlockerNamed, NextStartNamed, StartsAreHorizon, SuspectAlone, OnceBars, DeleteTakesRules,
 }

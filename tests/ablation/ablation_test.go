@@ -68,6 +68,7 @@ var guards = []guard{
 	{"flights that a group may have", "redisstore/scripts/lib/groups.lua", "(rule.running == 0 or g.flights < rule.running)", "true", "redisstore", "TestWhoEndsTheLastFlightWakesASleeper"},
 	{"starts that a group may have", "redisstore/scripts/lib/groups.lua", "g.limit and g.limit.used >= rule.starts and 'o' or 't'", "'t'", "redisstore", "TestStartsOfAGroupWhenTheClockStepsBack"},
 	{"blocker of a group", "redisstore/scripts/lib/groups.lua", "g.blocker and not resumes", "false", "redisstore", "TestTheEndOfABlockerStartsTheNext"},
+	{"blocker that was given back", "redisstore/scripts/sessions/work/groups.lua", "if unbegun then fn.return_turn(first_ones, g) end\n", "if unbegun then fn.return_turn(first_ones, g); fn.unblock(g, id) end\n", "redisstore", "TestABlockerThatIsGivenBackUnbegunIsNotOvertaken"},
 	{"flight of an ordered group", "redisstore/scripts/lib/groups.lua", "rule.ordered and (g.flights > 0 or ", "rule.ordered and (false or ", "redisstore", "TestAnOrderedRuleWaitsForWhatRuns"},
 	{"end of a group's flight", "redisstore/scripts/lib/groups.lua", "math.max(g.flights - n, 0)", "g.flights", "redisstore", "TestWhoEndsTheLastFlightWakesASleeper"},
 	{"end of a finished job's flight", "redisstore/scripts/sessions/work/groups.lua", "if flights > 0 then g.flights = flights - 1 end", "", "redisstore", "TestGroupsTakeTurns"},

@@ -26,7 +26,7 @@
 -- After every script:
 --   - flights is the number of jobs of the group in the hashes of the sessions in …:sessions;
 --   - where says in which of turns and opens the group is: see above. W and F are the sums over turns;
---   - the blocker of a group whose jobs run in order is a job that was taken and has not ended. It may start again only from line;
+--   - the blocker of a group whose jobs run in order is the job that was taken last and has not ended, also if it was given back. It may start again only from line;
 --   - a group in neither place and without flights has no tag.
 -- Each script that changes a flight, a job in line or a rule reads its groups with read_groups, changes the tables, and ends with tune_groups. Nothing else
 -- writes turns and opens.

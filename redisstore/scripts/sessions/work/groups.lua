@@ -84,10 +84,8 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
         if unbegun and kind == 'b' then fn.return_turn(first_ones, g) end
       elseif kind == 'b' then
         local member = fn.line_member(id, entries[n])
-        if unbegun then
-          fn.return_turn(first_ones, g)
-          fn.unblock(g, id)
-        end
+        -- it remains the blocker: it may have begun earlier, and then its place is behind jobs that must not overtake it
+        if unbegun then fn.return_turn(first_ones, g) end
         fn.add_waiting(g, member)
         grouped.lined[#grouped.lined + 1], grouped.given[id] = member, true
         if ARGV[at_other + 4 * i - 1] ~= '' then grouped.back[id], grouped.anew = ARGV[at_other + 4 * i - 1], true end
