@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -71,7 +72,7 @@ func ran(j *Job) string {
 	}
 	text := "ran:"
 	for _, r := range j.byFence() {
-		text += " " + r.Process.Name + " " + string(cmp.Or(r.Outcome, "unended")) + ";"
+		text += fmt.Sprintf(" %s %s, taken at %s;", r.Process.Name, cmp.Or(r.Outcome, "unended"), taken(r.Fence))
 	}
 	return text
 }

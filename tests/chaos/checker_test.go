@@ -120,6 +120,29 @@ func TestAJobThatIsFollowedOnceHasNoFindings(t *testing.T) {
 	}
 }
 
+// A job that was offered before the server was emptied may be added again after that, by a call whose reply was lost. One job follows each of its runs.
+func TestAJobMayBeFollowedOnceBeforeAndOnceAfterTheServerWasEmptied(t *testing.T) {
+	for _, c := range []struct {
+		follow []int // which runs of the job the jobs that follow it follow
+		want   int   // findings
+	}{{[]int{0}, 0}, {[]int{0, 1}, 0}, {[]int{0, 0}, 1}, {[]int{0, 1, 1}, 1}} {
+		s := newStory()
+		s.Emptied = Window{s.at(65), s.at(66)}
+		followed := jobKey("e", followedJobs-1)
+		s.next = 60_000 // fences are the instants, in microseconds
+		fences := []int64{s.run(s.a, followed, 60, Done)}
+		s.next = 70_000
+		fences = append(fences, s.run(s.a, followed, 70, Done))
+		for i, run := range c.follow {
+			s.run(s.a, followerKey(followed, fmt.Sprintf("x#done-%d.%d", fences[run], 1+i)), 80+i, Done)
+		}
+		checker := Checker{history: s.History, snapshot: s.Snapshot}
+		if checker.checkFollowers(); len(checker.found) != c.want {
+			t.Errorf("followed after the runs %v: found %v, want %d findings", c.follow, checker.found, c.want)
+		}
+	}
+}
+
 func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 	occurrence := "every@2026-03-08T09:00:01Z"
 	for _, c := range []struct {

@@ -41,9 +41,18 @@ func followerKey(root, id string) string {
 // isFollower reports whether this is the key of a job that follows another one.
 func isFollower(key string) bool { return strings.Contains(key, ">") }
 
+// followedFence returns the fence of the run that the job with this key follows; 0: the key has no fence.
+func followedFence(key string) (fence int64) {
+	_, end, _ := strings.Cut(key, ">")
+	_, end, _ = strings.Cut(end, "-")
+	digits, _, _ := strings.Cut(end, ".")
+	fence, _ = strconv.ParseInt(digits, 10, 64)
+	return fence
+}
+
 // checkFollowers finds jobs that are done and were not followed, and jobs that were followed twice without a cause. A job that was enqueued again may run
 // twice, and so may a job on a queue that went back. What was added before the server was emptied may be gone, or be added again by a call whose reply was
-// lost.
+// lost: then the job runs once before and once after that, and one job follows each of these runs.
 func (c *Checker) checkFollowers() {
 	followers := map[string]map[string]bool{} // root -> keys of the jobs that follow it
 	add := func(key string) {
@@ -63,7 +72,14 @@ func (c *Checker) checkFollowers() {
 	back := len(c.history.Rollbacks) > 0
 	for root, all := range followers {
 		j := c.history.Jobs[root]
-		if len(all) > 1 && !back && (j == nil || j.Batch.Repeats == 0 && !j.Batch.Offered.Before(c.history.Emptied.To)) {
+		after := 0 // follow runs after the server was emptied
+		for key := range all {
+			if followedFence(key) >= c.history.since() {
+				after++
+			}
+		}
+		before, again := len(all)-after, j != nil && j.Batch.Offered.Before(c.history.Emptied.To)
+		if (before > 1 || after > 1 || len(all) > 1 && !again) && !back && (j == nil || j.Batch.Repeats == 0) {
 			c.found.add(Doubled, "%s is followed by %d jobs: %v; it %s", root, len(all), slices.Sorted(maps.Keys(all)), ran(j))
 		}
 	}
