@@ -539,6 +539,25 @@ func TestATargetThatWasDeletedIsMadeAgain(t *testing.T) {
 	})
 }
 
+// The first job after a deletion is enqueued, and not carried: the next carry keeps the marks all the same.
+func TestMarksOfADeletedQueueThatIsUsedAgainDoNotExpire(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		source, target := mail, storesuite.DefaultPartition
+		b.departs(source, "default", "a", 0)
+		b.carryAll(source, target)
+		b.client.Del(b.Context(), b.keys().ready, b.keys().jobs) // it has run
+		if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
+			b.Fatal(remains, err)
+		}
+		b.Enqueue(storesuite.Job("b"))
+		b.departs(source, "default", "c", 0)
+		b.carryAll(source, target)
+		if ttl := b.client.TTL(b.Context(), b.keys().inbox).Val(); ttl >= 0 {
+			b.Errorf("the marks expire in %v", ttl)
+		}
+	})
+}
+
 // A source that was deleted and is used again has no memory of its targets.
 func TestASourceThatWasDeletedAndMadeAgainLosesNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -104,6 +104,7 @@ for i = #new, 1, -1 do -- the first one comes before all others
 end
 
 redis.call('HSET', INBOX, source, mark) -- the first write: without memory nothing is written
+redis.call('PERSIST', INBOX) -- delete_queue.lua lets it expire; another script may have written the layout since
 if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
 if #front > 0 then redis.call('LPUSH', READY, unpack(front)) end
 if #revived > 0 then redis.call('ZREM', STALE, unpack(revived)) end
@@ -115,7 +116,6 @@ if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if not state[2] then -- delete_queue.lua lets these expire
   redis.call('PERSIST', CALLERS)
   redis.call('PERSIST', IDLE)
-  redis.call('PERSIST', INBOX)
 end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', '1') end
 if #new > 0 and not state[1] then

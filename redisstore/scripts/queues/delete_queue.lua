@@ -68,7 +68,8 @@
 --
 -- The guards against calls that come twice outlive the queue for as long as such calls may come, and then expire: callers, gone,
 -- owners and inbox; and also idle, with the gate and the sleeping workers, which serve the queue if it is used again. What is written first on the partition
--- makes these keys persistent again: enqueue.lua, replace.lua and limit_queue.lua callers and idle; declare.lua and move_arrive.lua all of them.
+-- makes these keys persistent again: enqueue.lua, replace.lua, limit_queue.lua and carry.lua callers and idle; declare.lua and move_arrive.lua also gone
+-- and owners. Each carry.lua that adds an entry makes inbox persistent again.
 -- Fences begin again at TIME.
 --
 -- Jobs that were carried to other partitions are gone with the queue: only a target that loses data would need them again. The marks in inbox remain
