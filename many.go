@@ -143,6 +143,16 @@ func (p *partly) Error() string {
 
 func (p *partly) Unwrap() error { return p.err }
 
+// named returns the errors of all jobs of the call if err is nil: the handler has returned nil, so it has finished the jobs that it got, also if ctx has ended.
+func (p *partly) named(jobs []work.Job) Each {
+	all := make(Each, len(jobs))
+	for i := range jobs {
+		all[jobs[i].ID] = nil
+	}
+	maps.Copy(all, p.left)
+	return all
+}
+
 // outcomesOf returns the errors of single jobs that the error of a ManyHandler has, and the error of all others. If each is nil, all concerns every job.
 func outcomesOf(err error, jobs []work.Job) (each map[string]error, all error) {
 	all = err
@@ -153,7 +163,7 @@ func outcomesOf(err error, jobs []work.Job) (each map[string]error, all error) {
 			found, all = e, nil
 		case *partly:
 			if found = e.left; e.err == nil {
-				all = nil
+				found, all = e.named(jobs), nil
 			}
 		}
 		if found != nil || all == nil {

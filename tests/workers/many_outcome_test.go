@@ -1,0 +1,51 @@
+package workers_test
+
+import (
+	"context"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+	"github.com/chimejobs/chime/tests/internal/hookstore"
+)
+
+// settledKinds returns how each job was settled last.
+func settledKinds(store *hookstore.Store) map[string]protocol.SettleKind {
+	kinds := map[string]protocol.SettleKind{}
+	for _, s := range store.Settled() {
+		kinds[s.ID] = s.Kind
+	}
+	return kinds
+}
+
+// A handler that returns nil has finished the jobs that it got, also if ctx has ended, and also if one job of the call was not readable.
+func TestNilOfAKindFinishesItsJobsThoughTheCallWasCutOff(t *testing.T) {
+	type page struct{ N int }
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		kind := chime.Define[page]("many.cut")
+		store := f.Hooked()
+		enqueuer := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{Logger: fixture.Quiet()})
+		items := []chime.Item{kind.Item(page{1}, chime.ID("a")), kind.Item(page{2}, chime.ID("b")), {Name: "many.cut", Args: "text", Options: []chime.EnqueueOption{chime.ID("c")}}}
+		if _, err := enqueuer.EnqueueMany(t.Context(), items); err != nil {
+			t.Fatal(err)
+		}
+		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 10, Logger: fixture.Quiet(), DrainTimeout: time.Second})
+		kind.HandleMany(w, chime.Many{Size: 3, Wait: time.Second}, func(ctx context.Context, _ []*chime.Job, _ []page) error {
+			<-ctx.Done()
+			return nil
+		})
+		stop := fixture.Start(w)
+		fixture.Pass(time.Second)
+		if err := stop(); err != nil {
+			t.Errorf("Run returned %v, but no job was cut off", err)
+		}
+		want := map[string]protocol.SettleKind{"a": protocol.SettleDone, "b": protocol.SettleDone, "c": protocol.SettleDead}
+		if settled := settledKinds(store); !maps.Equal(settled, want) {
+			t.Errorf("settled %v, want %v", settled, want)
+		}
+		f.CheckEmpty()
+	})
+}
