@@ -20,8 +20,8 @@ func Of(text string) string {
 }
 
 var (
-	quoted  = regexp.MustCompile(`"[^"]*"|` + "`[^`]*`")
-	single  = regexp.MustCompile(`(^|[\s(\[{=:,])'[^']*'`) // not the apostrophe of a word
+	quoted  = regexp.MustCompile(`"[^"]*(?:"|$)|` + "`[^`]*(?:`|$)") // text was cut, so a quote may be open at its end
+	single  = regexp.MustCompile(`(^|[\s(\[{=:,])'[^']*(?:'|$)`)     // not the apostrophe of a word
 	numbers = regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b|\b[0-9a-fA-F]*[0-9][0-9a-fA-F]*\b|[0-9]+`)
 )
 

@@ -35,6 +35,11 @@ func TestAShapeIsTheFirstLine(t *testing.T) {
 		"\n disk 7 is full\n\tat 0x12": "disk # is full",
 		long:                           long[:200],
 		"x" + long:                     "x" + long[:198],
+		`invalid address "` + strings.Repeat("a", 300) + `": no @`: "invalid address #",
+		"bad row \"Ann\nSmith\"":                                   "bad row #",
+		"bad row `Ann\nSmith`":                                     "bad row #",
+		"bad row 'Ann\nSmith'":                                     "bad row #",
+		"row 'Ann' isn't 'Smith":                                   "row # isn't #",
 	} {
 		if got := shape.Of(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
