@@ -39,13 +39,17 @@ func newCall(flights []*flight, base *handlerContext) *call {
 	return c
 }
 
-// count counts the jobs that were not cancelled or replaced.
+// count counts the jobs that were not cancelled or replaced. If none is left the ctx ends: all of them may have left before they were in a call, or the
+// others may have left the call.
 func (c *call) count() {
 	c.open = 0
 	for _, f := range c.flights {
 		if !f.left() {
 			c.open++
 		}
+	}
+	if c.open == 0 {
+		c.ctx.end(c.lead().reason())
 	}
 }
 

@@ -175,3 +175,31 @@ func TestAFlightMayLeaveACallThatWaits(t *testing.T) {
 		t.Errorf("%d have begun, %d were reported, %d have ended and %d slots are busy; want 2, 2, 2 and 0", len(c.began), len(c.started), len(c.ended), len(s.busy))
 	}
 }
+
+// The jobs of a call may have been replaced before it was made, and the others may leave it while it waits: its ctx ends then.
+func TestTheCtxOfACallEndsIfAllJobsWereReplacedBeforeItBegan(t *testing.T) {
+	base := newHandlerContext(t.Context())
+	flights := func() (all []*flight) {
+		for i := range 2 {
+			all = append(all, &flight{session: newSession(protocol.Partition{}, time.Second), claim: claim{id: fmt.Sprint(i), handler: &Handler{Many: &Many{Size: 2}}, clock: new(storeClock)}, Attempt: new(Attempt)})
+		}
+		return all
+	}
+	gathered := flights()
+	for _, f := range gathered {
+		f.endContext(ErrReplaced)
+	}
+	if c := newCall(gathered, base); c.reason() != ErrReplaced {
+		t.Errorf("all jobs were replaced while they gathered: the ctx has ended with %v, want ErrReplaced", c.reason())
+	}
+	waiting := flights()
+	c := newCall(waiting, base)
+	waiting[0].endContext(ErrReplaced)
+	if c.reason() != nil {
+		t.Errorf("the ctx has ended with %v although one of two jobs is left", c.reason())
+	}
+	c.drop(func(f *flight) bool { return f.id == "0" }, nil)
+	if c.reason() != ErrReplaced {
+		t.Errorf("only a replaced job is left: the ctx has ended with %v, want ErrReplaced", c.reason())
+	}
+}
