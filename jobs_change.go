@@ -73,6 +73,11 @@ func (j *Jobs) requeue(ctx context.Context, queue string, found []*protocol.Foun
 			continue // then it remains dead: an unreadable job cannot start again
 		}
 		message.Failures, message.Expires = 0, time.Time{}
+		if message.Details != nil && message.Details.Alone { // its next attempts may share a call again
+			details := *message.Details
+			details.Alone = false
+			message.Details = &details
+		}
 		if name == "" {
 			jobs[i].Schedule, jobs[i].Name, jobs[i].Planned = message.Schedule, message.Name, message.Planned
 			jobs[i].Follows = message.Follows()

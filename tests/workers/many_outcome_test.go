@@ -2,7 +2,9 @@ package workers_test
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,6 +47,39 @@ func TestNilOfAKindFinishesItsJobsThoughTheCallWasCutOff(t *testing.T) {
 		want := map[string]protocol.SettleKind{"a": protocol.SettleDone, "b": protocol.SettleDone, "c": protocol.SettleDead}
 		if settled := settledKinds(store); !maps.Equal(settled, want) {
 			t.Errorf("settled %v, want %v", settled, want)
+		}
+		f.CheckEmpty()
+	})
+}
+
+// A dead job that is requeued begins again: also with other jobs.
+func TestARequeuedJobSharesACallAgain(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		e := job("work")
+		e.MaxAttempts = 2
+		f.Enqueue("default", e, "a", "b", "c")
+		w := f.Worker(chime.WorkerOptions{Concurrency: 10})
+		var log manyLog
+		bad := true
+		w.HandleMany("work", chime.Many{Size: 3, Wait: time.Second}, log.handler(0, func(context.Context, []*chime.Job) error {
+			if bad {
+				return errors.New("the database is down")
+			}
+			return nil
+		}))
+		stop := fixture.Start(w)
+		fixture.Pass(time.Hour)
+		bad = false
+		result, err := chime.NewJobs(f.Server.Store()).Requeue(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead}, nil)
+		if err != nil || result.Changed != 3 {
+			t.Errorf("requeued %d jobs (%v), want 3", result.Changed, err)
+		}
+		fixture.Pass(time.Minute)
+		if ids := log.ids(); len(ids) != 5 || !slices.Equal(ids[4:], []string{"a b c"}) {
+			t.Errorf("calls %q, want one of all jobs after they were requeued", ids)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
 		}
 		f.CheckEmpty()
 	})
