@@ -59,7 +59,8 @@ func (m Many) validate() error {
 
 // Each is the error of a [ManyHandler] that concerns single jobs: job ID -> error. An error in it has the meaning that it has for a [Handler]; a job with a
 // nil error, or without an entry, is done. It is found through %w of a single error. In errors.Join, or beside another %w, it is an error of all jobs.
-// An ID that the call does not have makes all its jobs fail.
+// An ID that the call does not have makes all its jobs fail, and they are retried. A [RetryAfter] or a [Discard] around an Each has no effect: put it around
+// the errors in it.
 //
 // If the worker has ended ctx, because it stops or because its session is lost, the handler may not have handled every job. Then only jobs that have
 // an entry are settled: give the finished ones a nil error. The others run again, and no attempt is used up.
@@ -187,7 +188,7 @@ func outcomesOf(err error, jobs []work.Job) (each map[string]error, all error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(each)) {
 		if !known[id] {
-			return nil, fmt.Errorf("handler returned an error for job %q, which its call does not have: %w", id, err)
+			return nil, fmt.Errorf("handler returned an error for job %q, which its call does not have: %v", id, err)
 		}
 	}
 	return each, all

@@ -313,6 +313,8 @@ func TestEachSettlesItsJobs(t *testing.T) {
 		{"wrapped", fmt.Errorf("insert: %w", chime.Each{"c": bad}), map[string]protocol.SettleKind{"a": protocol.SettleDone, "b": protocol.SettleDone, "c": protocol.SettleLater}},
 		{"beside another error", errors.Join(bad, chime.Each{"c": bad}), all},
 		{"another job", chime.Each{"d": bad}, all},
+		{"Discard around another job", chime.Discard(chime.Each{"d": bad}), all},
+		{"Discard around each", chime.Discard(chime.Each{"c": bad}), map[string]protocol.SettleKind{"a": protocol.SettleDone, "b": protocol.SettleDone, "c": protocol.SettleLater}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
