@@ -122,7 +122,7 @@ func (c *call) run() {
 		where := stack()
 		lead := c.lead()
 		err := lead.claimed().config.Panic(v, where)
-		lead.logPanic(c.len(), err, where)
+		lead.logPanic(err, where)
 		c.finish(nil, err)
 	}()
 	jobs := make([]Job, len(c.flights))

@@ -183,10 +183,12 @@ func (f *flight) shapeOf(s *protocol.Settlement, now time.Time) shaped {
 	return shaped{at: f.clock.at(now), id: f.id, shape: shape.Of(wire.ErrorText(f.reasonOf(s))), worker: f.config.worker}
 }
 
-// stuck settles a flight whose handler has not returned long after its time was up, and logs that.
+// stuck settles a flight whose handler has not returned long after its time was up, and logs that, once for all jobs of a call.
 func (f *flight) stuck(now time.Time) protocol.Settlement {
-	f.config.Log.Error("chime: a handler has not returned though its time is up; it keeps its slot until it does", "event", "handler.stuck",
-		"job", f.message.Name, "id", f.id, "queue", f.queue, "attempt", f.message.Failures+1, "worker", f.config.worker, "after_ms", now.Sub(f.began).Milliseconds())
+	if f.call == nil || f.call.lead() == f {
+		f.config.logFor(f.jobs()).Error("chime: a handler has not returned though its time is up; it keeps its slot until it does", "event", "handler.stuck",
+			"job", f.message.Name, "id", f.id, "queue", f.queue, "attempt", f.message.Failures+1, "worker", f.config.worker, "after_ms", now.Sub(f.began).Milliseconds())
+	}
 	if f.wasCancelled() {
 		return f.cancel(f.began, now)
 	}
@@ -310,7 +312,7 @@ func (f *flight) run(job *Job) {
 		}
 		where := stack()
 		err := f.config.Panic(v, where)
-		f.logPanic(1, err, where)
+		f.logPanic(err, where)
 		f.finish(err, ofAll)
 	}()
 	f.prepare(job)
@@ -325,16 +327,12 @@ func (f *flight) prepare(job *Job) {
 	job.Started = f.started
 }
 
-// logPanic logs that the handler of this many jobs has panicked, and where.
-func (f *flight) logPanic(jobs int, err error, where []byte) {
+// logPanic logs that the handler has panicked, and where.
+func (f *flight) logPanic(err error, where []byte) {
 	if f.config.HideErrors { // a stack contains the arguments of functions
 		where = nil
 	}
-	log := f.config.Log
-	if jobs > 1 {
-		log = log.With("count", jobs)
-	}
-	log.Error("chime: a handler panicked", "event", "handler.panic", "job", f.message.Name, "id", f.id, "queue", f.queue,
+	f.config.logFor(f.jobs()).Error("chime: a handler panicked", "event", "handler.panic", "job", f.message.Name, "id", f.id, "queue", f.queue,
 		"attempt", f.message.Failures+1, "error", f.config.logged(err), "stack", string(where))
 }
 

@@ -192,3 +192,11 @@ func (c *Config) logged(err error) string {
 	}
 	return wire.Printable(fmt.Sprint(err), maxLogged)
 }
+
+// logFor returns the log for an event of a handler that has this many jobs.
+func (c *Config) logFor(jobs int) *slog.Logger {
+	if jobs == 1 {
+		return c.Log
+	}
+	return c.Log.With("count", jobs)
+}

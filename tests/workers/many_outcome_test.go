@@ -84,3 +84,27 @@ func TestARequeuedJobSharesACallAgain(t *testing.T) {
 		f.CheckEmpty()
 	})
 }
+
+// A call that does not return is one event, whatever the number of its jobs.
+func TestAStuckCallIsLoggedOnce(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		var log fixture.LogBuffer
+		f.Enqueue("default", job("work"), "a", "b", "c")
+		w := chime.NewWorker(f.Server.Store(), chime.WorkerOptions{Concurrency: 10, Logger: log.Logger()})
+		w.HandleMany("work", chime.Many{Size: 3, Wait: time.Second}, func(_ context.Context, jobs []*chime.Job) error {
+			if jobs[0].Attempt == 1 {
+				time.Sleep(2 * time.Minute) // fake time
+			}
+			return nil
+		}, chime.Timeout(time.Minute))
+		stop := fixture.Start(w)
+		fixture.Pass(time.Hour)
+		if n := log.Count("event=handler.stuck"); n != 1 || log.Count("count=3") != 1 {
+			t.Errorf("a stuck call of three jobs is logged %d times, and its number of jobs %d times; want both once", n, log.Count("count=3"))
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		f.CheckEmpty()
+	})
+}
