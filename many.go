@@ -62,6 +62,9 @@ func (m Many) validate() error {
 // An ID that the call does not have makes all its jobs fail, and they are retried. A [RetryAfter] or a [Discard] around an Each has no effect: put it around
 // the errors in it.
 //
+// If ctx has ended because the time is up, the handler may not have reached every job. Then a job without an entry has failed with [ErrTimeout]: give the
+// finished ones a nil error.
+//
 // If the worker has ended ctx, because it stops or because its session is lost, the handler may not have handled every job. Then only jobs that have
 // an entry are settled: give the finished ones a nil error. The others run again, and no attempt is used up.
 type Each map[string]error

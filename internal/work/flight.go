@@ -360,6 +360,8 @@ func (f *flight) finish(err error, of concern) {
 	if err == nil {
 		switch {
 		case of == ofOthers && f.handBack(): // the handler may not have come to this job
+		case of == ofOthers && errors.Is(f.endsOf(), ErrTimeout):
+			f.conclude(Outcome{Action: Retried, Err: errUnnamed(f.timeout)})
 		case f.special():
 			f.conclude(Outcome{Action: Succeeded})
 		}

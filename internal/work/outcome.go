@@ -107,6 +107,11 @@ func errStuck(timeout time.Duration) error {
 	return fmt.Errorf("%w after %v, and the handler has not returned %v later", ErrTimeout, timeout, timeoutGrace)
 }
 
+// errUnnamed is the failure of a job whose call ended at its timeout, and which the errors of single jobs do not name.
+func errUnnamed(timeout time.Duration) error {
+	return fmt.Errorf("%w after %v, and the handler did not name the job", ErrTimeout, timeout)
+}
+
 var errGoexit = errors.New("the handler called runtime.Goexit")
 
 const maxStack = 4 << 10

@@ -52,6 +52,38 @@ func TestNilOfAKindFinishesItsJobsThoughTheCallWasCutOff(t *testing.T) {
 	})
 }
 
+// A job that an Each does not name may not have been reached before the time was up: it has failed.
+func TestEachNamesWhatWasDoneBeforeATimeout(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		f.Enqueue("default", job("work"), "a", "b", "c")
+		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 10, Logger: fixture.Quiet()})
+		var log manyLog
+		w.HandleMany("work", chime.Many{Size: 3, Wait: time.Second}, log.handler(0, func(ctx context.Context, jobs []*chime.Job) error {
+			if jobs[0].Attempt > 1 {
+				return nil
+			}
+			<-ctx.Done()
+			return chime.Each{"a": nil, "b": errors.New("bad")}
+		}), chime.Timeout(time.Minute))
+		stop := fixture.Start(w)
+		fixture.Pass(61 * time.Second)
+		want := map[string]protocol.SettleKind{"a": protocol.SettleDone, "b": protocol.SettleLater, "c": protocol.SettleLater}
+		if settled := settledKinds(store); !maps.Equal(settled, want) {
+			t.Errorf("settled %v, want %v", settled, want)
+		}
+		info, err := chime.NewJobs(f.Server.Store()).Get(t.Context(), "default", "c")
+		if want := "job timed out after 1m0s, and the handler did not name the job"; err != nil || info.LastError != want {
+			t.Errorf("the error of the job that was not named is %q (%v), want %q", info.LastError, err, want)
+		}
+		fixture.Pass(time.Hour)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		f.CheckEmpty()
+	})
+}
+
 // A dead job that is requeued begins again: also with other jobs.
 func TestARequeuedJobSharesACallAgain(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
