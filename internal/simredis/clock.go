@@ -14,8 +14,8 @@ func setsTTL(cmd string, args []string) bool {
 	switch {
 	case strings.Contains(cmd, "EXPIRE"): // EXPIRE, PEXPIREAT, HEXPIRE, …
 		return true
-	case strings.HasSuffix(cmd, "EX"): // SETEX, GETEX, HSETEX, …
-		return cmd != "LINDEX"
+	case strings.HasSuffix(cmd, "EX"): // SETEX, GETEX, HSETEX, …; not ZRANGEBYLEX and its like
+		return cmd != "LINDEX" && !strings.HasSuffix(cmd, "LEX")
 	case cmd == "SET":
 		return len(args) > 2
 	}

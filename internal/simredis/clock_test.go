@@ -55,3 +55,14 @@ func TestATransactionSetsTTLs(t *testing.T) {
 		}
 	})
 }
+
+func TestCommandsThatMaySetTTLs(t *testing.T) {
+	for cmd, want := range map[string]bool{
+		"SETEX": true, "PSETEX": true, "GETEX": true, "HGETEX": true, "EXPIREAT": true, "RESTORE": true,
+		"LINDEX": false, "ZRANGEBYLEX": false, "ZREVRANGEBYLEX": false, "ZREMRANGEBYLEX": false, "GET": false,
+	} {
+		if got := setsTTL(cmd, nil); got != want {
+			t.Errorf("%s may set a TTL: %v, want %v", cmd, got, want)
+		}
+	}
+}
