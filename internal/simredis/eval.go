@@ -79,6 +79,13 @@ var askSHA = sha1Of(askContext) // is in miniredis's errors about commands that 
 func (s *Server) answer(serves *server.Server, c *server.Peer, cmd string, args []string) bool {
 	switch cmd {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "SCRIPT":
+	case contextCommand:
+		at := stateOf(c.Ctx)
+		if at.nested { // so miniredis is locked
+			s.nested[at.database] = c.Ctx
+			c.WriteOK()
+		}
+		return at.nested // to clients it is an unknown command
 	default:
 		s.watchTTL(c, cmd, args)
 		return false

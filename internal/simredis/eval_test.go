@@ -210,3 +210,18 @@ func TestALargeCallInAScript(t *testing.T) {
 		t.Errorf("%v, %v", n, err)
 	}
 }
+
+// A client that could set the context of scripts could make them wait for the lock of Miniredis, which they hold.
+func TestClientsCannotSetTheContextOfScripts(t *testing.T) {
+	s := started(t)
+	client := clientOf(t, s.Dial, redis.Options{})
+	if err := client.Do(t.Context(), contextCommand).Err(); err == nil || !strings.HasPrefix(err.Error(), "ERR unknown command") {
+		t.Errorf("%s of a client: %v, want an unknown command", contextCommand, err)
+	}
+	if len(s.nested) != 0 {
+		t.Error("a client has set the context of scripts")
+	}
+	if n, err := client.Eval(t.Context(), "return redis.call('INCR', KEYS[1])", []string{"k"}).Int(); n != 1 || err != nil {
+		t.Errorf("a script after it: %d, %v; want 1", n, err)
+	}
+}

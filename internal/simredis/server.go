@@ -76,10 +76,6 @@ func (s *Server) Dial() (net.Conn, error) {
 func (s *Server) begin() {
 	serves := s.Server()
 	s.serves, s.closed = serves, false
-	_ = serves.Register(contextCommand, func(c *server.Peer, _ string, _ []string) {
-		s.nested[stateOf(c.Ctx).database] = c.Ctx
-		c.WriteOK()
-	})
 	serves.SetPreHook(func(c *server.Peer, cmd string, args ...string) bool { return s.answer(serves, c, cmd, args) })
 }
 
