@@ -128,7 +128,10 @@ func (c *conn) next(mayWait bool) (args []string, again bool) {
 	case len(args) > 0 && !mayWait && waits[strings.ToUpper(args[0])]:
 		c.mu.Unlock()
 		c.peer.Flush()
-		c.server.waiting.Go(func() { c.execute(true) })
+		if !c.server.start(func() { c.execute(true) }) {
+			c.end(io.EOF)
+			return nil, true
+		}
 		return nil, false
 	}
 	if c.done += size; c.done == len(c.in) {

@@ -275,3 +275,20 @@ func TestClientsTakeTurns(t *testing.T) {
 		t.Errorf("%d changes among 100 calls of two clients, want many", changes)
 	}
 }
+
+// Close waits for commands that may block, so none may begin beside it.
+func TestACommandThatMayWaitDoesNotBeginAfterClose(t *testing.T) {
+	s := New()
+	c, err := s.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.forget(c.(*conn)) // as if Close had not ended it yet
+	s.Close()
+	if _, err := c.Write([]byte("*3\r\n$5\r\nBLPOP\r\n$1\r\nk\r\n$1\r\n0\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 64)); err != io.EOF {
+		t.Errorf("the connection: %v, want %v", err, io.EOF)
+	}
+}

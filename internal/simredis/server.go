@@ -93,6 +93,16 @@ func (s *Server) Close() {
 	s.waiting.Wait()
 }
 
+// start runs a command that may block in a goroutine, which Close waits for. It reports false if the server is closed.
+func (s *Server) start(command func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.waiting.Go(command)
+	}
+	return !s.closed
+}
+
 // forget removes a connection that has ended.
 func (s *Server) forget(c *conn) {
 	s.mu.Lock()
