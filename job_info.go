@@ -427,7 +427,7 @@ func reasonOf(job *JobInfo, queue *QueueInfo, served bool, place protocol.JobPla
 	default:
 		r.Place, r.Beyond, r.Group = place.Place, place.Beyond, place.Group
 		r.Kind = ReasonInLine
-		if limit := queue.Limit; limit.Starts > 0 || limit.Running > 0 && queue.Running >= int64(limit.Running) {
+		if limit := queue.Limit; limit.Starts > 0 || limit.Running > 0 && queue.InFlight() >= int64(limit.Running) {
 			r.Kind, r.Limit = ReasonLimited, limit
 		} else if group != nil && group.Blocked != "" {
 			r.Kind, r.Blocked, r.Until, r.By = ReasonGroup, GroupBlock(group.Blocked), group.Until.UTC(), group.By

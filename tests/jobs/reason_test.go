@@ -12,6 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/tests/internal/fixture"
+	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
 // The reason of a job is the true one in each situation.
@@ -177,5 +178,49 @@ func TestAJobOfAVanishedWorkerWaitsForAWorkerToStart(t *testing.T) {
 		store.SetFault(nil)
 		close(release)
 		_ = stop()
+	})
+}
+
+// A job of a vanished worker counts for the limit of its queue until it is returned.
+func TestAJobWaitsForTheLimitThatAVanishedJobUses(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		f.Add("a", 0, "j")
+		if err := chime.NewQueues(f.Server.Store()).Limit(t.Context(), "default", chime.Limit{Running: 1}); err != nil {
+			t.Fatal(err)
+		}
+		release := make(chan struct{})
+		start := func(fault hookstore.Fault) (*hookstore.Store, func() error) {
+			store := f.Hooked()
+			store.SetFault(fault)
+			worker := chime.NewWorker(store, chime.WorkerOptions{Logger: fixture.Quiet()})
+			worker.Handle("a", func(context.Context, *chime.Job) error { <-release; return nil })
+			return store, fixture.Start(worker)
+		}
+		first, stopFirst := start(nil)
+		fixture.Pass(time.Second)
+		first.SetFault(func(string, protocol.Partition) (before, after error) { return context.DeadlineExceeded, nil })
+		second, stopSecond := start(func(action string, _ protocol.Partition) (before, after error) {
+			if action == "reap" {
+				return context.DeadlineExceeded, nil
+			}
+			return nil, nil
+		})
+		f.Add("a", 0, "k")
+		fixture.Pass(30 * time.Second)
+		if s := f.Stats(); s.Running != 0 || s.Vanished != 1 || s.Waiting != 1 {
+			t.Errorf("%d run, %d have vanished, %d wait; want 0, 1, 1", s.Running, s.Vanished, s.Waiting)
+		}
+		jobs := chime.NewJobs(f.Server.Store())
+		job, err := jobs.Get(t.Context(), "default", "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why, err := jobs.Reasons(t.Context(), job); err != nil || why[0].Kind != chime.ReasonLimited {
+			t.Errorf("the reason is %+v, %v; want the limit", why, err)
+		}
+		first.SetFault(nil)
+		second.SetFault(nil)
+		close(release)
+		_, _ = stopFirst(), stopSecond()
 	})
 }
