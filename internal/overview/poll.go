@@ -20,7 +20,7 @@ import (
 const (
 	maxNext        = 20   // each costs a command
 	maxRunning     = 100  // number of shown jobs
-	maxRunningRead = 500  // if more jobs run, only some of them are read, and the jobs of each worker are counted
+	maxRunningRead = 500  // if workers hold more jobs, only some of them are read, and the jobs of each worker are counted
 	maxSessions    = 2000 // maximum number of workers' sessions that are counted
 	maxBusyQueues  = 8    // number of queues whose jobs are then read
 )
@@ -107,7 +107,11 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 // again.
 func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.QueueInfo) error {
 	busy := slices.DeleteFunc(slices.Clone(queues), func(q *chime.QueueInfo) bool { return q.Running == 0 })
-	if s.Held > maxRunningRead {
+	read := int64(0) // the lists of running jobs read those that were taken ahead and those of vanished workers too
+	for _, q := range busy {
+		read += q.InFlight()
+	}
+	if read > maxRunningRead {
 		return p.readSomeWorkers(ctx, s, busy)
 	}
 	entries, err := p.store.Protocol().Workers(ctx)
@@ -177,7 +181,7 @@ func (p *Poller) readSomeWorkers(ctx context.Context, s *Snapshot, busy []*chime
 		s.Running = append(s.Running, slices.DeleteFunc(light(page.Jobs), func(j *chime.JobInfo) bool { return !j.Vanished.IsZero() })...)
 	}
 	s.Running = longest(s.Running)
-	s.Notes[Running] = "more than " + strconv.Itoa(maxRunningRead) + " jobs are running; these are some of them"
+	s.Notes[Running] = "workers hold more than " + strconv.Itoa(maxRunningRead) + " jobs; these are some of those that run"
 	return nil
 }
 

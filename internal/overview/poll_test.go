@@ -215,6 +215,38 @@ func TestWorkersAreAsBusyWhereManyJobsRun(t *testing.T) {
 	})
 }
 
+// Jobs of vanished workers are not shown, but they are in the lists of running jobs.
+func TestListsWithManyJobsOfVanishedWorkersAreNotRead(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		enqueuer, client := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{}), server.Client()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 2)
+		run := func(jobs int) {
+			items := slices.Repeat([]chime.Item{{Name: "slow"}}, jobs)
+			for some := range slices.Chunk(items, 500) {
+				must(enqueuer.EnqueueMany(t.Context(), some))(t)
+			}
+			worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Concurrency: jobs})
+			worker.Handle("slow", func(ctx context.Context, _ *chime.Job) error { <-ctx.Done(); return ctx.Err() })
+			go func() { ended <- chime.Run(ctx, worker) }()
+			time.Sleep(time.Second)
+		}
+		run(600)
+		const sessions = "chime:{default}:sessions"
+		vanishing := client.ZRange(ctx, sessions, 0, -1).Val()
+		run(1)
+		for _, session := range vanishing {
+			client.ZAddXX(ctx, sessions, redis.Z{Score: float64(time.Now().Add(-time.Millisecond).UnixMilli()), Member: session})
+		}
+		s, err := overview.NewPoller(server.Store()).Poll(ctx, overview.Hour)
+		stop()
+		_, _ = <-ended, <-ended
+		if err != nil || s.Held != 1 || s.Notes[overview.Running] == "" {
+			t.Errorf("%d jobs run, note %q, %v; want one, and that only some of the jobs were read", s.Held, s.Notes[overview.Running], err)
+		}
+	})
+}
+
 // The dead jobs of the last hour are read at once, for any number of older dead jobs.
 func TestTheFirstPollHasTheFailuresOfTheLastHour(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
