@@ -67,12 +67,12 @@ func TestEveryNumberEqualsACount(t *testing.T) {
 				kind, _, _ := strings.Cut(number.name, " ")
 				kinds[kind] = true
 				want, known := counts[number.name]
-				if number.text != strconv.FormatInt(want, 10) {
+				if !known || number.text != strconv.FormatInt(want, 10) {
 					t.Errorf("%q shows %s %s, want %d (counted: %v)", address, number.text, number.name, want, known)
 				}
 			}
 		}
-		for _, kind := range []string{"waiting", "delayed", "running", "parked", "dead", "busy", "slots", "workers", "failed", "group", "groups", "partitions", "schedules", "done", "tries"} {
+		for _, kind := range []string{"waiting", "delayed", "running", "vanished", "parked", "dead", "busy", "slots", "workers", "failed", "group", "groups", "partitions", "schedules", "done", "tries"} {
 			if !kinds[kind] {
 				t.Errorf("no page shows a number of the kind %q", kind)
 			}
@@ -96,6 +96,7 @@ func addTries(counts incident.Counts, world *incident.World) {
 			name = "done "
 		}
 		counts["done "+try.Queue+" "+try.Job] += 0
+		counts["tries "+try.Queue+" "+try.Job] += 0
 		counts[name+try.Queue+" "+try.Job]++
 	}
 }

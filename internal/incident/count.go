@@ -66,8 +66,9 @@ func (c *counter) partition(queue, keys string) {
 	for _, list := range do.Keys(c.ctx, keys+"parked:*").Val() {
 		c.add("parked", queue, do.ZCard(c.ctx, list).Val())
 	}
-	c.add("running", queue, 0)
-	c.add("taken", queue, 0)
+	for _, what := range []string{"running", "taken", "vanished", "workers"} {
+		c.add(what, queue, 0) // a number that is not counted is unknown
+	}
 	for _, session := range do.ZRangeWithScores(c.ctx, keys+"sessions", 0, -1).Val() {
 		held := do.HGetAll(c.ctx, keys+"inflight:"+session.Member.(string)).Val()
 		worker := strings.Split(held["\x01"], " ")[5]
@@ -148,6 +149,7 @@ func (c *counter) workers() {
 		c.counts["workers"]++
 		c.counts["slots"] += worker.Slots
 		c.counts["slots "+name] = worker.Slots
+		c.counts["busy "+name] += 0
 		for queue := range worker.Queues {
 			c.counts["workers "+queue]++
 		}

@@ -29,9 +29,6 @@ type Size struct {
 // Small is enough for most tests: it costs a few seconds of processor time.
 var Small = Size{Jobs: 1200, Schedules: 60, Days: 2}
 
-// Large is a store as it is on call.
-var Large = Size{Jobs: 60_000, Schedules: 190, Days: 7}
-
 // The names of the queues that have a special state. The others are plain-01 to plain-22.
 const (
 	Unserved = "nobody"  // no worker serves it: a schedule places jobs on it, and delayed jobs are due
