@@ -23,10 +23,10 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 	}{
 		{Receipt{ID: "a", Queue: "q", Existing: true}, `{"id":"a","queue":"q","existing":true}`},
 		{QueueInfo{Name: "mail", Partitions: 1, Waiting: 1, Delayed: 2, Running: 3, Parked: 4, Dead: 5, Schedules: 6, Enqueued: 7, Done: 8, Failed: 9, Retried: 10, Died: 11, Cancelled: 12, Now: at.UTC()},
-			`{"name":"mail","partitions":1,"paused":false,"waiting":1,"delayed":2,"running":3,"parked":4,"dead":5,"schedules":6,"enqueued":7,"done":8,"failed":9,"retried":10,"died":11,"cancelled":12,"expired":0,"now":"2026-03-08T09:00:00Z"}`},
+			`{"name":"mail","partitions":1,"paused":false,"waiting":1,"delayed":2,"running":3,"ahead":0,"vanished":0,"parked":4,"dead":5,"schedules":6,"enqueued":7,"done":8,"failed":9,"retried":10,"died":11,"cancelled":12,"expired":0,"now":"2026-03-08T09:00:00Z"}`},
 		{QueueInfo{Name: "mail", Paused: true, Note: Note{Text: "moving", By: "anna", At: at.UTC()}, Limit: Limit{Running: 20, Starts: 80, Per: time.Second}, Now: at.UTC()},
 			`{"name":"mail","partitions":0,"paused":true,"note":{"text":"moving","by":"anna","at":"2026-03-08T09:00:00Z"},"limit":{"running":20,"starts":80,"per_ms":1000},` +
-				`"waiting":0,"delayed":0,"running":0,"parked":0,"dead":0,"schedules":0,"enqueued":0,"done":0,"failed":0,"retried":0,"died":0,"cancelled":0,"expired":0,"now":"2026-03-08T09:00:00Z"}`},
+				`"waiting":0,"delayed":0,"running":0,"ahead":0,"vanished":0,"parked":0,"dead":0,"schedules":0,"enqueued":0,"done":0,"failed":0,"retried":0,"died":0,"cancelled":0,"expired":0,"now":"2026-03-08T09:00:00Z"}`},
 		{Limit{}, `{}`},
 		{ScheduleCounters{1, 2, 3, 11, 4, 5, 6, 7, 8, 9, 10}, `{"placed":1,"started":2,"skipped":3,"full":11,"missed":4,"caught_up":5,"superseded":6,"cancelled":7,"done":8,"failed":9,"dead":10}`},
 		{&Schedule{Name: "r", JobName: "report", Queue: "mail", Recurrence: recurrence.Recurrence{Cron: "@daily"}, Payload: payload, Created: at, Revision: 7, State: StateLive,

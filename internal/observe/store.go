@@ -252,3 +252,21 @@ type calledListener struct {
 func (l *calledListener) Extend(ctx context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
 	return many(l.called, "extend", func() []protocol.ExtendAnswer { return l.Listener.Extend(ctx, calls) }, func(a *protocol.ExtendAnswer) error { return a.Err })
 }
+
+func (s *calledStore) ReadOutbox(ctx context.Context, source protocol.Partition, after string) (protocol.OutboxLines, error) {
+	return call(s, "read_outbox", func() (protocol.OutboxLines, error) { return s.Store.ReadOutbox(ctx, source, after) })
+}
+
+func (s *calledStore) AddressOutbox(ctx context.Context, source protocol.Partition, line string, to []protocol.Addressed) (int, error) {
+	return call(s, "address_outbox", func() (int, error) { return s.Store.AddressOutbox(ctx, source, line, to) })
+}
+
+func (s *calledStore) AdvanceOutbox(ctx context.Context, source, target protocol.Partition, mark string, asked time.Time, want int) (protocol.OutboxBatch, error) {
+	return call(s, "advance_outbox", func() (protocol.OutboxBatch, error) {
+		return s.Store.AdvanceOutbox(ctx, source, target, mark, asked, want)
+	})
+}
+
+func (s *calledStore) Carry(ctx context.Context, source, target protocol.Partition, after string, entries []protocol.OutboxEntry) (protocol.CarryAnswer, error) {
+	return call(s, "carry", func() (protocol.CarryAnswer, error) { return s.Store.Carry(ctx, source, target, after, entries) })
+}
