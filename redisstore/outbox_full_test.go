@@ -42,6 +42,27 @@ func TestAFullOutboxTakesNothingAndSettles(t *testing.T) {
 	}
 }
 
+// A served name that an answer leaves out counts as served. So a call that takes nothing, because the outbox is full or the queue is paused, answers it.
+func TestParkedJobsAreServedWhenTheOutboxHasDrained(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.park("s", "name")
+		for _, pauses := range []bool{false, true} {
+			if pauses {
+				b.fill(storesuite.DefaultPartition, "1 0 0 0 0")
+				b.pause(true)
+			} else {
+				b.fill(storesuite.DefaultPartition, "1 100000 1 1 0")
+			}
+			answer := b.Work("w", protocol.WorkCall{Take: 1, Sleep: true, Serve: []string{"name"}})
+			if len(answer.Taken) > 0 || answer.Full == pauses || fmt.Sprint(answer.Parked) != "[name]" {
+				b.Errorf("paused %v: %+v, want nothing taken, and the name answered", pauses, answer)
+			}
+		}
+		b.pause(false)
+		b.Want("taken", storesuite.IDs(b.Work("w", protocol.WorkCall{Take: 1, Serve: []string{"name"}}).Taken), "j-name")
+	})
+}
+
 func TestADrainedOutboxWakesAWorker(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		source := storesuite.DefaultPartition

@@ -167,7 +167,7 @@ func (w *waitState) wakeIfMore(a *protocol.PollAnswer) {
 
 // mayServe reports whether there are parked jobs that may be taken.
 func (w *waitState) mayServe(h *protocol.WaitHint) bool {
-	return len(w.parked) > 0 && !h.Paused && !h.Limit.Reached()
+	return len(w.parked) > 0 && !h.Paused && !h.Full && !h.Limit.Reached()
 }
 
 // worked notes the answer to a call: whether the worker sleeps now, and when it calls again.

@@ -136,7 +136,7 @@ elseif turn then
 end
 
 local more_parked = {} -- positions of the names served that have more
-if serves + shared > 0 and not paused then
+if serves + shared > 0 then -- also if nothing is taken: a name that is not answered counts as served
   for i = 1, serves + (shared > 0 and 1 or 0) do
     local at = i <= serves and i or serves + parks + 1
     -- read after write: the rest of the list is known only now
