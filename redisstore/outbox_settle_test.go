@@ -30,7 +30,9 @@ func TestASettlementAddsToTheOutboxOnce(t *testing.T) {
 		if !answer.Owes || answer.Full || len(answer.Refused) > 0 || answer.Unreadable != "" {
 			b.Errorf("%+v, want that there is something to carry", answer)
 		}
-		b.Repeat("w", call)
+		if again := b.Repeat("w", call); !again.Owes {
+			b.Errorf("%+v, want that the repeated call reports it too", again)
+		}
 		b.Settle("w", elsewhere(held[0], 0, ""))
 		b.Want("waits here", fmt.Sprint(b.ready()), "[]")
 		b.Want("the outbox", b.outboxOf(source), "4 wait, 0 delivered, 4 values")

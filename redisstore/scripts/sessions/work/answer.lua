@@ -60,7 +60,7 @@ if since then
   end
 end
 local skipped, letters = call and call.skipped, many and many.letters
-local owing = box and box.owes(box.sums, call and call.sent[1])
+local owing = box and box.owes(box.sums, call and (call.sent[1] or again and sends))
 if owing == 0 then owing = nil end
 if owing and not letters then letters = 0 end
 if letters and not skipped then skipped = 0 end
