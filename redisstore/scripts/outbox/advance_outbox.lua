@@ -70,7 +70,7 @@ if judges then
   local waits = up_to(OUTBOX, number, MAX_ITEMS + 1)
   if knows then taken = waits else redrawn = waits end
   if not knows and number > high then box.sent = math.max(box.sent, number) end -- the source went back
-  lost = not knows and number <= high and number < gone and not forgotten
+  lost = not knows and number <= high and number < gone and not forgotten and asked and asked >= noted_ms * 1000 or false -- an older answer is late
   local left = MAX_ITEMS
   for _, list in ipairs({ taken, missing, redrawn }) do
     for i = #list, left + 1, -1 do list[i], again = nil, true end
