@@ -92,8 +92,9 @@ func (e Each) Error() string {
 // HandleMany registers a handler that gets several jobs of a name in one call. Names and panics are those of [Worker.Handle]: a name has one handler, and
 // a Many that is out of range panics too.
 //
-// Jobs gather until a call begins; while they gather they occupy no slot, and a crash is not counted. A call occupies one slot. Its jobs are of one
-// partition and have the same timeout, which is the timeout of the call. Each job has its own outcome, attempts, result, progress and note.
+// Jobs gather until a call begins; while they gather they occupy no slot. A crash while they gather is not counted, except for runs of schedules, and for
+// jobs that a limit of the queue or of the group counts. A call occupies one slot. Its jobs are of one partition and have the same timeout, which is the
+// timeout of the call. Each job has its own outcome, attempts, result, progress and note.
 //
 // These jobs are handled alone, as the only job of a call: one that was running when a worker vanished; one of an ordered group; one that has no attempt
 // left after this one; and one whose call has failed as a whole. With Many.Together only the first two are.
