@@ -44,9 +44,9 @@ packages() { grep -E "$@" "$tmp/packages"; } # those whose folder fits a pattern
 # These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
 plain="$plain|/redisstore/internal/|/internal/(blocked|definition|format|groupmodel|history|jobfind|login|long|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
-# The commit chooses one of these four parts. The others have no detector, which takes most of the time; bench, contract and http do not run then.
+# The commit chooses one of four parts, each with all seeds (internal/long: the remainder of 8). The others have no detector, which is slow, and no bench, contract, http.
 parts='/redisstore(/embedded)?$|/tests/(queues|workers)$|/httpapi/contract$ /httpapi$|/internal/overview$|/examples/http$ /tests/(jobs|scheduler|sealing)$|/dashboard(/internal/pages)?$ /tests/real|/cmd/chime$|/bench$'
-case $CHIME_SEEDS in *[!0-9]*) rests='^$' ;; *) rests=$(echo "$parts" | tr ' ' '\n' | sed "$((CHIME_SEEDS % 4 + 1))d" | paste -sd '|' -) ;; esac
+case $CHIME_SEEDS in *[!0-9]*) rests='^$' ;; *) rests=$(echo "$parts" | tr ' ' '\n' | sed "$((CHIME_SEEDS / 8 % 4 + 1))d" | paste -sd '|' -) ;; esac
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go). It leaves out Lua's interpreter. It must not leave out
 # what uses sync.Map, as the simulated server does: the linker may choose that package's copy of the generic code, and then the detector misses locks.
@@ -70,10 +70,10 @@ if [ "$all" ]; then
 	queue . $test -tags real ./tests/ablation
 	for module in internal/browser deploy examples/webapp examples/holidays examples/outbox; do queue $module $test -tags real ./...; done
 	for module in bench httpapi/contract examples/http; do rests $module || queue $module $test -tags real ./...; done
-	./test.sh step . go test -vet=off -tags long -ldflags '-s -w' -c -o "$tmp/redisstore.test" ./redisstore && queue redisstore "$tmp/redisstore.test"
+	./test.sh step . go test -vet=off -tags long -ldflags '-s -w' -c -o "$tmp/redisstore.test" ./redisstore && queue redisstore "$tmp/redisstore.test" -test.timeout 20m
 	servers=users && [ "$CHIME_SEEDS" != all ] || servers="user:producer user:worker user:scheduler user:viewer user:operator"
 	! rests redisstore || queue . env CHIME_SEEDS=few CHIME_TEST_SERVER=redis $test -tags real,long ./redisstore # all seeds only above: these try the scripts' logic
-	for server in cluster $servers; do queue redisstore env "CHIME_SEEDS=few:$CHIME_SEEDS" CHIME_TEST_SERVER=$server "$tmp/redisstore.test"; done
+	for server in cluster $servers; do queue redisstore env "CHIME_SEEDS=few:$CHIME_SEEDS" CHIME_TEST_SERVER=$server "$tmp/redisstore.test" -test.timeout 20m; done
 fi
 wait && xargs -P 4 -L 1 ./test.sh step <"$tmp/steps" # four at a time, because much waits for servers and browsers
 [ ! -s "$FAILED" ] || { echo "test.sh: FAILED:" >&2 && cat "$FAILED" >&2 && exit 1; }
