@@ -33,8 +33,18 @@ func TestFlightsBeyondTheLimitAreOnlyCounted(t *testing.T) {
 		}
 		stats := protocol.QueueStats{}
 		count := flightCount{&stats, []string{"s", "t"}, nil}
-		if count.add([]int64{3, -1, 2, 2}); stats.Running != 3 || stats.Ahead != 2 || !stats.AheadUnknown {
-			b.Errorf("stats %+v, want 3 running, 2 ahead, not known of all", stats)
+		if fields := count.add([]int64{3, -1, 2, 2}); fields != 3 || stats.Running != 3 || stats.Ahead != 2 || !stats.AheadUnknown {
+			b.Errorf("%d fields, stats %+v; want 3 fields, 3 running, 2 ahead, not known of all", fields, stats)
+		}
+		// one reading has one budget: the second call gets what the first one has left
+		left := 2*fields + 1
+		for _, unknown := range []bool{false, true} {
+			stats = protocol.QueueStats{}
+			counted := &partitionCount{keys: b.keys(), to: &stats, sessions: b.store.client.ZRangeWithScores(b.Context(), b.keys().sessions, 0, -1)}
+			err := b.store.countFlights(b.Context(), []*partitionCount{counted}, b.store.client.Time(b.Context()).Val(), &left)
+			if err != nil || stats.AheadUnknown != unknown || stats.Running+stats.Ahead != 5 {
+				b.Errorf("with %d fields left: %+v, %v; want 5 jobs, not known: %v", left, stats, err, unknown)
+			}
 		}
 	})
 }

@@ -61,19 +61,20 @@ func (s *store) QueueStats(ctx context.Context, queues []string) ([]protocol.Que
 	}
 	stats := make([]protocol.QueueStats, len(queues))
 	var counts []*partitionCount
+	left := flightsRead
 	for i, queue := range queues {
 		stats[i] = protocol.QueueStats{Queue: queue, Partitions: found[i].partitions}
 		for index := range found[i].partitions {
 			counts = append(counts, &partitionCount{keys: s.keys.partition(protocol.Partition{Queue: queue, Index: index}), to: &stats[i]})
 			if len(counts) == maxCounted {
-				if err := s.count(ctx, counts); err != nil {
+				if err := s.count(ctx, counts, &left); err != nil {
 					return nil, err
 				}
 				counts = counts[:0]
 			}
 		}
 	}
-	return stats, s.count(ctx, counts)
+	return stats, s.count(ctx, counts, &left)
 }
 
 func firstError(found []lookup) error {
@@ -85,8 +86,8 @@ func firstError(found []lookup) error {
 	return nil
 }
 
-// count counts partitions in a few round trips and adds what they hold to their queues.
-func (s *store) count(ctx context.Context, counts []*partitionCount) error {
+// count counts partitions in a few round trips and adds what they hold to their queues. left is how many fields of sessions the reading may still read.
+func (s *store) count(ctx context.Context, counts []*partitionCount, left *int) error {
 	if len(counts) == 0 {
 		return nil
 	}
@@ -99,7 +100,7 @@ func (s *store) count(ctx context.Context, counts []*partitionCount) error {
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
 		return failure("count queues", "", err)
 	}
-	if err := cmp.Or(s.look(ctx, counts), s.countFlights(ctx, counts, now.Val()), s.countParked(ctx, counts), s.readFronts(ctx, counts)); err != nil {
+	if err := cmp.Or(s.look(ctx, counts), s.countFlights(ctx, counts, now.Val(), left), s.countParked(ctx, counts), s.readFronts(ctx, counts)); err != nil {
 		return failure("count queues", "", err)
 	}
 	for _, c := range counts {
@@ -128,27 +129,32 @@ const (
 	// sessionsCounted and flightsCounted are how many sessions a call of count_flights.lua counts, and how many of their fields it reads: about 1 ms.
 	sessionsCounted = 10
 	flightsCounted  = 5000
+	// flightsRead is how many fields a whole reading of queues reads, with all its calls: about 25 ms.
+	flightsRead = countTogether * flightsCounted
 )
 
 // countFlights counts what sessions hold. A session that has lapsed is not counted with the others: its worker is gone.
-func (s *store) countFlights(ctx context.Context, counts []*partitionCount, now time.Time) error {
-	var calls []call
+func (s *store) countFlights(ctx context.Context, counts []*partitionCount, now time.Time, left *int) error {
+	var keys [][]string
 	var of []flightCount
 	for _, c := range counts {
 		names, gone := lapsedSessions(c.sessions.Val(), now)
 		c.to.Sessions += int64(len(names) - len(gone))
 		for some := range slices.Chunk(names, sessionsCounted) {
-			keys := make([]string, len(some))
+			its := make([]string, len(some))
 			for i, session := range some {
-				keys[i] = c.keys.inflight(session)
+				its[i] = c.keys.inflight(session)
 			}
-			calls = append(calls, newCall(&countFlightsScript, keys, []any{flightsCounted}).readOnlyForAll())
-			of = append(of, flightCount{c.to, some, gone})
+			keys, of = append(keys, its), append(of, flightCount{c.to, some, gone})
 		}
 	}
-	for len(calls) > 0 {
-		n := min(len(calls), countTogether)
-		for i, cmd := range s.run(ctx, s.client, calls[:n]...) {
+	for len(of) > 0 {
+		calls := make([]call, min(len(of), countTogether))
+		most := min(flightsCounted, *left/len(calls)) // together they read no more than is left
+		for i := range calls {
+			calls[i] = newCall(&countFlightsScript, keys[i], []any{most}).readOnlyForAll()
+		}
+		for i, cmd := range s.run(ctx, s.client, calls...) {
 			held, err := cmd.Int64Slice()
 			if err == nil && len(held) != 2*len(of[i].sessions) {
 				err = fmt.Errorf("%d numbers of %d sessions", len(held), len(of[i].sessions))
@@ -156,9 +162,9 @@ func (s *store) countFlights(ctx context.Context, counts []*partitionCount, now 
 			if err != nil {
 				return err
 			}
-			of[i].add(held)
+			*left -= of[i].add(held)
 		}
-		calls, of = calls[n:], of[n:]
+		keys, of = keys[len(calls):], of[len(calls):]
 	}
 	return nil
 }
@@ -170,10 +176,14 @@ type flightCount struct {
 	gone     map[string]time.Time // sessions that have lapsed
 }
 
-// add adds the answer: for each session the number of its jobs, and how many of them have not begun, -1 if that is not known.
-func (c *flightCount) add(held []int64) {
+// add adds the answer: for each session the number of its jobs, and how many of them have not begun, -1 if that is not known. It returns how many
+// fields were read for it: one for each job, and the session's own.
+func (c *flightCount) add(held []int64) (fields int) {
 	for i, session := range c.sessions {
 		all, ahead := held[2*i], held[2*i+1]
+		if ahead >= 0 {
+			fields += int(all) + 1
+		}
 		switch _, lapsed := c.gone[session]; {
 		case lapsed:
 			c.to.Vanished += all
@@ -183,6 +193,7 @@ func (c *flightCount) add(held []int64) {
 			c.to.Running, c.to.Ahead = c.to.Running+all-ahead, c.to.Ahead+ahead
 		}
 	}
+	return fields
 }
 
 func (s *store) countParked(ctx context.Context, counts []*partitionCount) error {
