@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -200,19 +202,19 @@ var guards = []guard{
 
 // TestASwitchedOffGuardIsFound switches guards off and runs the test that must find each. If nothing finds a missing guard, the
 // guard may already be missing. Each package of tests is built once, with a switch for each guard (see switches). With a number in
-// CHIME_SEEDS these are an eighth of the guards (see guard.turn), and those whose file, or whose test's file, the last commits have changed.
+// CHIME_SEEDS these are an eighth of the guards (see guard.turn), and those whose row, whose file, or whose test's file the last commits have changed.
 func TestASwitchedOffGuardIsFound(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := newSwitches(t, root)
-	changed := changedFiles(t, root)
+	changed, rows := changedFiles(t, root), changedRows(t, root)
 	var found []guard
 	for _, g := range guards {
 		if text := s.source(t, g.file); !strings.Contains(text, g.on) {
 			t.Errorf("%s: %s has no %q: change the table so that the guard can be switched off", g.name, g.file, g.on)
-		} else if !long.Turn(g.turn()) && changed != nil && !changed[g.file] && !changed[testFile(t, root, g)] {
+		} else if !long.Turn(g.turn()) && changed != nil && !changed[g.file] && !changed[testFile(t, root, g)] && !rows[g.name] {
 			continue
 		} else if filepath.Ext(g.file) == ".lua" || s.addGo(t, g) {
 			found = append(found, g)
@@ -278,6 +280,42 @@ func changedFiles(t *testing.T, root string) map[string]bool {
 		files[strings.TrimSpace(file)] = true
 	}
 	return files
+}
+
+// A row of a guard begins with its name.
+var row = regexp.MustCompile(`(?m)^\+\t\{("(?:[^"\\]|\\.)*"),`)
+
+// changedRows returns the names of the guards whose rows the last commits have added or changed.
+func changedRows(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "git", "diff", "-U0", fmt.Sprintf("HEAD~%d", recentCommits), "--", "tests/ablation/ablation_test.go")
+	command.Dir = root
+	output, err := command.Output()
+	if err != nil {
+		return nil // changedFiles has the same answer, and each guard is switched off
+	}
+	return rowsIn(t, string(output))
+}
+
+// rowsIn returns the names of the guards whose rows a difference adds.
+func rowsIn(t *testing.T, difference string) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for _, found := range row.FindAllStringSubmatch(difference, -1) {
+		name, err := strconv.Unquote(found[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[name] = true
+	}
+	return names
+}
+
+func TestRowsThatADifferenceAdds(t *testing.T) {
+	difference := "@@ -1 +1,2 @@\n-\t{\"old\", \"a.go\",\n+\t{\"new \\\"one\\\"\", \"a.go\",\n+\t{\"second\", \"b.lua\",\n+\tname  string\n"
+	if got := rowsIn(t, difference); len(got) != 2 || !got[`new "one"`] || !got["second"] {
+		t.Errorf("rows %v, want the two that were added", got)
+	}
 }
 
 // testFile returns the file of the test that finds a guard, or of the suite's test.
