@@ -73,8 +73,11 @@ func TestEachNamesWhatWasDoneBeforeATimeout(t *testing.T) {
 			t.Errorf("settled %v, want %v", settled, want)
 		}
 		info, err := chime.NewJobs(f.Server.Store()).Get(t.Context(), "default", "c")
-		if want := "job timed out after 1m0s, and the handler did not name the job"; err != nil || info.LastError != want {
-			t.Errorf("the error of the job that was not named is %q (%v), want %q", info.LastError, err, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "job timed out after 1m0s, and the handler did not name the job"; info.LastError != want {
+			t.Errorf("the error of the job that was not named is %q, want %q", info.LastError, want)
 		}
 		fixture.Pass(time.Hour)
 		if err := stop(); err != nil {
