@@ -2,6 +2,7 @@ package chimeotel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -72,14 +73,42 @@ func (t *Telemetry) beginMany(ctx context.Context, jobs []*chime.Job) *manyAttem
 	return c
 }
 
+// cutShort returns why ctx ended before the handler may have come to every job; nil: it has not ended for such a reason.
+func (c *manyAttempt) cutShort() error {
+	if c.ctx.Err() == nil {
+		return nil
+	}
+	cause := context.Cause(c.ctx)
+	for _, reason := range []error{chime.ErrShutdown, chime.ErrSessionLost, chime.ErrTimeout} {
+		if errors.Is(cause, reason) {
+			return cause
+		}
+	}
+	return nil
+}
+
+// isUnnamed reports whether an error has a [chime.Each] without an entry for the job.
+func isUnnamed(job *chime.Job, err error) bool {
+	var each chime.Each
+	if !errors.As(err, &each) {
+		return false
+	}
+	_, named := each[job.ID]
+	return !named
+}
+
 // end ends the span. stack is the stack of a panic.
 func (c *manyAttempt) end(err error, stack []byte) {
 	defer c.span.End()
-	took, failed, outcomes := time.Since(c.began), 0, map[string]int{}
+	took, failed, outcomes, returned := time.Since(c.began), 0, map[string]int{}, err
 	var first error
 	consequence := "retried"
+	cause := c.cutShort()
 	for i, of := range chime.OutcomesOf(err, c.jobs) {
 		job, err := c.jobs[i], of.Err
+		if err == nil && cause != nil && isUnnamed(job, returned) {
+			err = cause
+		}
 		outcome, _ := outcomeOf(c.ctx, job, err)
 		if settled := c.running.end(attemptOf{spanOf{job.Queue, job.ID}, job.Attempt}); settled != nil {
 			outcome, err = string(settled.Outcome), settled.Err

@@ -70,3 +70,39 @@ func TestACallOfSeveralJobsHasOneSpan(t *testing.T) {
 		}
 	})
 }
+
+// A job that an Each does not name has not been done if ctx has ended: the worker hands it back, or it has failed with the timeout.
+func TestAJobThatNoEachNamesIsNotDoneIfCtxHasEnded(t *testing.T) {
+	const outcome = "chime.job.outcome."
+	for _, c := range []struct {
+		cause error
+		err   error
+		want  map[string]string
+	}{
+		{chime.ErrShutdown, chime.Each{"a": nil}, map[string]string{"done": "1", "returned": "2"}},
+		{chime.ErrSessionLost, chime.Each{"a": nil}, map[string]string{"done": "1", "returned": "2"}},
+		{chime.ErrTimeout, chime.Each{"a": nil}, map[string]string{"done": "1", "failed": "2"}},
+		{chime.ErrShutdown, nil, map[string]string{"done": "3"}},
+		{nil, chime.Each{"a": nil}, map[string]string{"done": "3"}},
+	} {
+		r := record(t, chimeotel.Options{})
+		var jobs []*chime.Job
+		for _, id := range []string{"a", "b", "c"} {
+			job := chimetest.NewJob(t, chime.Item{Name: "job"})
+			job.ID, job.Attempt = id, 1
+			jobs = append(jobs, job)
+		}
+		ctx, end := context.WithCancelCause(t.Context())
+		if c.cause != nil {
+			end(c.cause)
+		}
+		_ = r.HandleMany()(func(context.Context, []*chime.Job) error { return c.err })(ctx, jobs)
+		end(nil)
+		s := r.spans.Ended()[0]
+		for _, name := range []string{"done", "returned", "failed"} {
+			if got := attributeOf(s, outcome+name); got != c.want[name] {
+				t.Errorf("%v, %v: %s is %q, want %q", c.cause, c.err, name, got, c.want[name])
+			}
+		}
+	}
+}
