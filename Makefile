@@ -1,7 +1,8 @@
 # make quick    go test ./...: everything of the library on a simulated Redis; needs nothing but Go
-# make test     ./test.sh: the library and its modules with the race detector and a real Redis server; says what is missing
+# make test     ./test.sh: the library and its modules with a real Redis server, a part of them with the race detector; prints what is missing
 # make all      ./test.sh all: what CI runs
-# make everything  the same without turns: all seeds, guards, users and fuzz targets, and the race detector everywhere; before a release
+# make everything  the same without turns: all seeds, guards, users and fuzz targets, and the race detector in all four parts of the packages; before a
+#               release
 # make check    gofmt, go mod tidy, go vet, staticcheck, govulncheck where its database can be reached, ten seconds of every fuzz
 #               target; the targets are listed in check.sh
 # make bench    chime beside its peers, the short form: all measures on servers of its own, in less than five minutes. It needs
