@@ -456,6 +456,9 @@ func TestTheLinesOfAnOutboxAreReadInPages(t *testing.T) {
 				b.Fatalf("%d lines, %v", len(lines.Lines), err)
 			}
 			for _, line := range lines.Lines {
+				if seen[line.Line] {
+					b.Errorf("%s is returned twice", line.Line)
+				}
 				seen[line.Line] = true
 			}
 			for _, target := range lines.Targets {

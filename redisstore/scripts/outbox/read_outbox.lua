@@ -26,9 +26,12 @@ end
 local waiting, more = lines_of(OUTBOX)
 local carried, more_carried = lines_of(DELIVERED)
 local lines, targets, after, left = {}, {}, '', MAX_ITEMS
+for i, member in ipairs(carried) do targets[i] = match(member, '^[^\t]*') end
+if more then after = match(waiting[#waiting], '^[^\t]*') end
+if more_carried and (after == '' or targets[#targets] < after) then after = targets[#targets] end
 for _, member in ipairs(waiting) do
   local line, ended = match(member, '^([^\t]*)\t%d+\t(%d+) ')
-  if line then
+  if line and (after == '' or line <= after) then -- the next call returns the others
     local n, members = #lines, 0
     if not find(line, '/', 1, true) and left > 0 then
       members = redis.call('ZRANGEBYLEX', OUTBOX, '[' .. line .. '\t', '(' .. line .. '\n', 'LIMIT', '0', string.format('%d', left))
@@ -39,7 +42,4 @@ for _, member in ipairs(waiting) do
     lines[n + 3] = redis.call('ZLEXCOUNT', OUTBOX, '[' .. line .. '\t', '(' .. line .. '\n')
   end
 end
-for i, member in ipairs(carried) do targets[i] = match(member, '^[^\t]*') end
-if more then after = match(waiting[#waiting], '^[^\t]*') end
-if more_carried and (after == '' or targets[#targets] < after) then after = targets[#targets] end
 return { after, lines, targets }
