@@ -197,7 +197,7 @@ func checkFollowers(details *wire.Details, queue string) (groups []protocol.Queu
 	}
 	chain, _ := details.Followers()
 	if at := slices.IndexFunc(chain.Queues, func(q string) bool { return queue != "" && q != queue }); at >= 0 {
-		return nil, protocol.Because(protocol.Invalid("queue of a job that follows", chain.Queues[at], queue+", the queue of the schedule"), "is another queue")
+		return nil, protocol.Because(protocol.Invalid("queue of a job that follows", chain.Queues[at], queue+", the queue of the schedule: set it with chime.Queue"), "is another queue")
 	}
 	return chain.Groups, nil
 }

@@ -340,9 +340,9 @@ func TestBadFollowersNameFieldValueAndLimit(t *testing.T) {
 			}
 		}
 		for want, options := range map[string][]chime.EnqueueOption{
-			`queue of a job that follows "cdn" is another queue: want default, the queue of the schedule`: {chime.OnDone(elsewhere.Item("x"))},
-			`queue of a job that follows "other" is another queue: want cdn, the queue of the schedule`:   {chime.Queue("cdn"), of(chime.Queue("cdn"), of(chime.Queue("other")))},
-			`queue of a job that follows "mail" is another queue: want default, the queue of`:             {chime.OnDeath(then("next", chime.Queue("mail")))},
+			`queue of a job that follows "cdn" is another queue: want default, the queue of the schedule: set it with chime.Queue`: {chime.OnDone(elsewhere.Item("x"))},
+			`queue of a job that follows "other" is another queue: want cdn, the queue of the schedule`:                            {chime.Queue("cdn"), of(chime.Queue("cdn"), of(chime.Queue("other")))},
+			`queue of a job that follows "mail" is another queue: want default, the queue of`:                                      {chime.OnDeath(then("next", chime.Queue("mail")))},
 		} {
 			_, err := chime.NewSchedules(f.Server.Store()).Put(t.Context(), "s", fixture.Minutely, append([]chime.PutOption{chime.JobName("work")}, asPut(options)...)...)
 			if invalid := (*chime.InvalidError)(nil); !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) {
