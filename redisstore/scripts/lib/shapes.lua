@@ -6,9 +6,9 @@
 -- needs: clock strings
 local MAX_SHAPES, MAX_SHAPE_BYTES, MAX_HOURS, MAX_VERSIONS = 100, 32768, 24, 3
 
--- counted adds n to the count of a key in a list "<key><sep><count>,…", at its end. Returns the list without what the function keeps rejects, and at most
--- most of its last entries.
-local function counted(text, sep, key, n, most, keeps)
+-- counted adds n to the count of a key in a list "<key><sep><count>,…", and moves the key to its end. Returns the list with the other keys
+-- for which the function keeps is true, cut to a number of last entries, limit.
+local function counted(text, sep, key, n, limit, keeps)
   local list = {}
   for other, count in string.gmatch(text, '([^,' .. sep .. ']+)' .. sep .. '(%d+)') do
     if other == key then
@@ -18,7 +18,7 @@ local function counted(text, sep, key, n, most, keeps)
     end
   end
   list[#list + 1] = key .. sep .. whole(math.min(n, 1e15))
-  return table.concat(list, ',', math.max(1, #list - most + 1))
+  return table.concat(list, ',', math.max(1, #list - limit + 1))
 end
 
 -- add_shape returns the value of a field after new failures: counts is "<failed attempts> <the first and the last, Unix ms>". An instant that is ahead of
