@@ -85,11 +85,16 @@ func (s *studio) shoot(scene scene, look browser.Look) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Go(s.sites[scene.of].url + path); err != nil {
-		return nil, err
-	}
-	if err := p.Wait(`document.fonts.status === "loaded" && document.readyState === "complete"`); err != nil {
-		return nil, err
+	for reads, tries := true, 0; reads && tries < 50; tries++ { // a page of many jobs may need several readings: on a busy machine even this one
+		if err := p.Go(s.sites[scene.of].url + path); err != nil {
+			return nil, err
+		}
+		if err := p.Wait(`document.fonts.status === "loaded" && document.readyState === "complete"`); err != nil {
+			return nil, err
+		}
+		if reads, err = browser.Eval[bool](p, `/Reading…|At least /.test(document.body.textContent)`); err != nil {
+			return nil, err
+		}
 	}
 	if scene.do != nil {
 		if err := scene.do(p); err != nil {
