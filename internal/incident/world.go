@@ -126,8 +126,8 @@ func (w *World) handle(worker *chime.Worker, name string, handler chime.Handler,
 	}, options...)
 }
 
-// manyLines is an error of many lines, the last of which contains the cause.
-var manyLines = errors.New("import of file 'customers.csv' failed at row 217\nreading the row: unexpected end of line\n\tat import.go:88\nthe cause: disk full")
+// errManyLines is an error of many lines, the last of which contains the cause.
+var errManyLines = errors.New("import of file 'customers.csv' failed at row 217\nreading the row: unexpected end of line\n\tat import.go:88\nthe cause: disk full")
 
 // worker returns a worker with all handlers of the world.
 func (p *player) worker(of program, concurrency int, queues ...string) *chime.Worker {
@@ -142,7 +142,7 @@ func (p *player) worker(of program, concurrency int, queues ...string) *chime.Wo
 		if strings.HasPrefix(job.ID, "timeout") {
 			return errors.New("timeout after 30 s")
 		}
-		return manyLines
+		return errManyLines
 	})
 	p.handle(worker, "heals", func(_ context.Context, job *chime.Job) error {
 		if job.Attempt == 1 {
