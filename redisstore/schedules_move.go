@@ -256,7 +256,7 @@ func (s *store) settle(ctx context.Context, name string, mark copyRead) (*protoc
 }
 
 // comeBack completes once more the move that has led to an entry of the registry, in whose queue only an earlier mark is left. It looks for the mark of
-// that move in all queues. If there is none, nothing is left of the schedule, and Verify reports it.
+// that move in all queues. Without one, nothing is left of the schedule, and Verify reports it.
 func (s *store) comeBack(ctx context.Context, name string, entry home) (*protocol.Owed, error) {
 	for cursor, first := "", true; first || cursor != ""; first = false {
 		queues, next, err := s.Queues(ctx, cursor)

@@ -336,7 +336,7 @@ type WaitHint struct {
 	Next     time.Duration // until the next delayed job is due; 0: none, or other workers keep its alarm
 	Second   bool          // the worker keeps the alarm as the second: it takes SecondAlarm after Next
 	Limit    LimitState    // of the queue
-	// Owes: the partition has jobs for other ones, which are to be carried now. Full: it has so many of these that none of its own is taken.
+	// Owes: the partition has jobs for other ones, which are to be carried now. Full: they have reached their bound, and no job of its own is taken.
 	Owes, Full bool
 	Lapse      time.Time // earliest lapse among the partition's sessions; zero: there is no session
 	Lapsed     []LapsedSession

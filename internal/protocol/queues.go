@@ -101,7 +101,7 @@ type QueueSize struct {
 type OutboxCounts struct {
 	Waiting, Bytes int64
 	Oldest         time.Time // when the job before the oldest one ended; zero: none waits
-	Full           bool      // a partition has so many that none of its own jobs is taken
+	Full           bool      // a partition has reached their bound, and no job of its own is taken
 }
 
 // A Head is the job at the front of the waiting jobs.

@@ -88,7 +88,7 @@
 --   occurrences that were dropped, because another one runs or waits; missing or 0: none
 --   if groups have rules and ARGV[5] has names, a letter for each job taken: o its group runs in order, f its group may start no more now, "." neither;
 --     missing: as "." for all
---   if jobs wait to be carried to other partitions (see lib/outbox.lua): 1 more they are to be carried now, 2 more there are so many that nothing is taken; missing: 0
+--   if jobs wait to be carried to other partitions (see lib/outbox.lua): 1 more they are to be carried now, 2 more they have reached their bound, and nothing is taken; missing: 0
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local BEHIND, UNHANDLED = KEYS[16], KEYS[18]
