@@ -16,6 +16,7 @@ type Follower struct {
 	// Queue is its queue; empty: that of the job before it. A job of another queue waits in the outbox of the partition until it is carried there: see
 	// OutboxStore. Its Group is of that queue.
 	Queue string
+	Batch string // of which it is a member as soon as it is added; empty: none
 }
 
 // A QueueGroup is a group of a queue to which a job that follows another one belongs.

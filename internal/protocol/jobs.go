@@ -137,6 +137,7 @@ type ReplaceCall struct {
 	Partition Partition
 	Token     string // random, used once
 	Item      EnqueueItem
+	Batch     string // of which the job is a member according to its Body; empty: none. It must be that of the job that is replaced
 }
 
 // Replaced is the effect of a ReplaceCall.
@@ -147,6 +148,9 @@ const (
 	ReplaceDone   Replaced = 2 // it replaces another one, or follows the one that is held
 	ReplaceStayed Replaced = 3 // another one remains: it is held and was cancelled, or Once bars a new one
 	ReplaceFull   Replaced = 5 // there was no job of that ID, and the new one was refused, because its group is full
+	// ReplaceOtherBatch: nothing was changed, because the job of that ID belongs to another batch than the new one, or only one of them belongs to one:
+	// FindJobs returns its body.
+	ReplaceOtherBatch Replaced = 6
 )
 
 // EnqueueAnswer is the answer to one EnqueueCall.
@@ -254,6 +258,8 @@ type Settlement struct {
 	Result *Result
 	// Reported: the job has reported progress, which is removed with its flight.
 	Reported bool
+	// Batch is the batch of which the job is a member, according to its Body; empty: none. It is set with every Kind: the store may find that the job ends.
+	Batch string
 }
 
 // Result is kept after a job has ended.
@@ -338,6 +344,8 @@ type WaitHint struct {
 	Limit    LimitState    // of the queue
 	// Owes: the partition has jobs for other ones, which are to be carried now. Full: they have reached their bound, and no job of its own is taken.
 	Owes, Full bool
+	// Reports: the partition has counts of batches that are to be reported now. Batches: it has counts of batches.
+	Reports, Batches bool
 	Lapse      time.Time // earliest lapse among the partition's sessions; zero: there is no session
 	Lapsed     []LapsedSession
 

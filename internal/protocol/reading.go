@@ -67,6 +67,7 @@ type JobPageCall struct {
 	State  string
 	Name   string    // jobs with other names may come as Passed, or be left out. Empty: all
 	Group  string    // jobs of other groups may come as Passed, or be left out. Empty: all
+	Batch  string    // jobs that are no members of it may come as Passed. Empty: all
 	Error  string    // jobs whose last error does not have this text may come as Passed. Empty: all
 	Tried  bool      // JobDelayed: jobs that no worker has begun may come as Passed
 	Before time.Time // JobDelayed, JobParked, JobDead: only those whose At is before it. Zero: all

@@ -11,6 +11,7 @@ type SweepAnswer struct {
 	// MoreExpired: other expired jobs were not read. The choice is random, so that jobs that cannot be moved do not hide others
 	// for long. Call again only if some of Expired were moved by Bury.
 	MoreExpired bool
+	Reports     bool // it has counts of batches that are to be reported
 	Owes        bool // it has jobs for other partitions, or has had some: they are to be carried, or what was carried is to be confirmed
 }
 
