@@ -1,4 +1,4 @@
-package chime_test
+package queues_test
 
 import (
 	"math"
