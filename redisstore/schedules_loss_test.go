@@ -10,6 +10,7 @@ import (
 
 	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/storesuite"
 )
 
 // A slot is a part of the keys that a cluster may have on a node of its own: it goes back alone.
@@ -262,4 +263,42 @@ func (b *bench) repairHomes(when string, partitions []protocol.Partition) {
 	if err := v.registry(b.Context()); err != nil {
 		b.Fatalf("%s: verify: %v", when, err)
 	}
+}
+
+// The registry goes back to a state before a schedule was created, and a program puts the schedule in another queue before a sweep has run. No call knows
+// the first copy then: the schedule is created again, and the same occurrence is placed in both queues. The next sweep leaves the copy that the registry
+// names, and withdraws the occurrence of the other one.
+func TestAScheduleThatTheRegistryHasLostMayRunInTwoQueuesUntilTheSweep(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		queues := []string{"default", "mail"}
+		for _, queue := range queues {
+			if _, err := b.store.queues.register(b.Context(), queue); err != nil {
+				b.Fatal(err)
+			}
+		}
+		isRegistry, at := lossSlots[2].has, storesuite.Ago(-time.Hour)
+		before := b.slotSnapshot(isRegistry)
+		put := func(queue string) {
+			answer := b.DeclareOn(queue, "s", "allow", `{"job":"j"}`)
+			if placed := b.Place(*answer.Owed, answer.Revision, 0, at); !answer.New || placed.Placed != 1 {
+				b.Fatalf("put in %s: %+v, placed %+v, want a new schedule", queue, answer, placed)
+			}
+		}
+		placed := func() (in string) {
+			for _, queue := range queues {
+				due := b.store.keys.partition(protocol.Partition{Queue: queue}).due
+				if b.client.ZScore(b.Context(), due, "s@"+at.UTC().Format(time.RFC3339)).Err() == nil {
+					in += queue + " "
+				}
+			}
+			return in
+		}
+		put("default")
+		b.goBack(isRegistry, before)
+		put("mail")
+		b.Want("placed before the sweep", placed(), "default mail ")
+		b.wantOneHome("after the sweep", false, false, false)
+		b.Want("placed after the sweep", placed(), "mail ")
+		b.Want("the home after the sweep", b.registered("s").queue, "mail")
+	})
 }

@@ -76,7 +76,7 @@ func (a *account) checkInstants() {
 			continue
 		}
 		sum++
-		if a.doubtful(j) || a.history.forgotten(j) {
+		if a.doubtful(j) || a.history.forgotten(j) || a.history.ranElsewhere(j, a.Queue) {
 			most++
 		}
 	}

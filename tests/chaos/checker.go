@@ -77,11 +77,21 @@ func ran(j *Job) string {
 	return text
 }
 
+// before returns the run after which the i-th one came: the last one before it in its queue, because jobs come back in their queue, else the last one.
+func before(runs []Run, i int) Run {
+	for _, r := range slices.Backward(runs[:i]) {
+		if r.Queue == runs[i].Queue {
+			return r
+		}
+	}
+	return runs[i-1]
+}
+
 // checkJob checks the runs of one job.
 func (c *Checker) checkJob(j *Job) {
 	runs := j.byFence()
 	for i := 1; i < len(runs); i++ {
-		r, next := runs[i-1], runs[i]
+		r, next := before(runs, i), runs[i]
 		if r.Fence == next.Fence {
 			c.found.add(Refenced, "%s ran twice with fence %d: in %s and in %s", j.Key, r.Fence, r.Process.Name, next.Process.Name)
 			continue

@@ -18,7 +18,7 @@ type story struct {
 	*Snapshot
 	a, b *Process
 	t0   time.Time
-	next int64 // fence
+	next int64 // what makes the next fence unique
 }
 
 // newStory returns a correct one: three jobs, and a schedule of four instants, the second of which was skipped. Each ran once, in process a.
@@ -51,10 +51,10 @@ func (s *story) line(p *Process, ms int, verb Verb, key string, number int64, mo
 	s.AddLine(p, Event{At: s.at(ms), Verb: verb, Key: key, Number: number, More: more}.String())
 }
 
-// run adds a run of 5 ms with its own fence, and returns the fence.
+// run adds a run of 5 ms with its own fence, drawn at its begin, and returns the fence.
 func (s *story) run(p *Process, key string, ms int, outcome Outcome) int64 {
 	s.next++
-	fence := s.t0.UnixMicro() + s.next
+	fence := s.at(ms).UnixMicro() + s.next
 	s.line(p, ms, Begun, key, fence, "1 0 q")
 	if outcome != Unended {
 		s.line(p, ms+5, Ended, key, fence, string(outcome))
@@ -67,13 +67,19 @@ func (s *story) wentBack(slot string, state, back int) {
 	s.Rollbacks = append(s.Rollbacks, Rollback{Slot: slot, State: s.at(state), Back: Window{From: s.at(back), To: s.at(back + 1)}})
 }
 
-// twoHomes lets an occurrence run in two queues, after the one of the first run went back.
-func (s *story) twoHomes(ms int) {
-	key := changedPrefix + "x@2026-03-08T09:00:01Z"
-	s.run(s.a, key, 1100, Done)
-	s.Jobs[key].Runs[0].Queue = "left"
-	s.wentBack("q", 500, 1200)
-	s.run(s.b, key, ms, Done)
+// A schedule of the changer, and one of its occurrences.
+const (
+	putSchedule   = changedPrefix + "x"
+	putOccurrence = putSchedule + "@2026-03-08T09:00:01Z"
+)
+
+// twoRuns lets an occurrence of the schedule run in two queues, at 1,100 ms and later.
+func (s *story) twoRuns(first string, later int, second string) {
+	s.run(s.a, putOccurrence, 1100, Done)
+	s.run(s.b, putOccurrence, later, Done)
+	for i, queue := range []string{first, second} {
+		s.Jobs[putOccurrence].Runs[i].Queue = queue
+	}
 	s.Done += 2
 }
 
@@ -129,9 +135,7 @@ func TestAJobMayBeFollowedOnceBeforeAndOnceAfterTheServerWasEmptied(t *testing.T
 		s := newStory()
 		s.Emptied = Window{s.at(65), s.at(66)}
 		followed := jobKey("e", followedJobs-1)
-		s.next = 60_000 // fences are the instants, in microseconds
 		fences := []int64{s.run(s.a, followed, 60, Done)}
-		s.next = 70_000
 		fences = append(fences, s.run(s.a, followed, 70, Done))
 		for i, run := range c.follow {
 			s.run(s.a, followerKey(followed, fmt.Sprintf("x#done-%d.%d", fences[run], 1+i)), 80+i, Done)
@@ -261,10 +265,9 @@ func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 			s.run(s.a, jobKey("e", 0), 4000, Done)
 			s.wentBack("q", -100, 1000)
 		}},
-		{"a schedule ran in two queues after a sweep", Doubled, func(s *story) {
-			s.twoHomes(3000)
-			s.Rollbacks[0].Swept = s.at(2000)
-			s.Done--
+		{"a job ran again that was taken after its queue went back", Doubled, func(s *story) {
+			s.run(s.b, jobKey("e", 0), 2000, Done)
+			s.wentBack("q", -100, -50)
 		}},
 		{"an occurrence that began before the state to which its queue returned vanished", Vanished, func(s *story) {
 			s.run(s.a, occurrence, 1100, Failed)
@@ -316,9 +319,10 @@ func TestTheCheckerExcusesWhatTheFaultsExplain(t *testing.T) {
 			s.line(s.a, 50, Offered, "g", 1, "q")
 			s.line(s.a, 60, Accepted, "g", 0, "")
 		}},
-		{twoHomesCause, func(s *story) {
-			s.twoHomes(3000)
-			s.Rollbacks[0].Swept = s.at(3000)
+		{backCause, func(s *story) { // the job was taken before its queue went back, and its handler began after that
+			s.wentBack("q", -100, 1)
+			s.Jobs[key].Runs[0].Begun, s.Jobs[key].Runs[0].Ended = s.at(50), s.at(55)
+			s.run(s.b, key, 100, Done)
 		}},
 	} {
 		t.Run(c.cause, func(t *testing.T) {

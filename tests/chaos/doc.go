@@ -22,8 +22,9 @@
 //   - after sweeps and a repair every schedule lives in one queue, and a deleted one in none.
 //
 // If a queue goes back, the checker accepts exactly what this explains: a job that was added after that state is lost; a job that was taken or
-// ended after it runs again; an occurrence that began after it may be skipped or missed as well; and a schedule that was moved after it runs in
-// both queues until the next sweep.
+// ended after it runs again; an occurrence that began after it may be skipped or missed as well; and a schedule that was moved or deleted after it runs in
+// both queues until the next sweep. If the registry of schedules goes back, a schedule that was put after that state, and is then put in another queue, runs
+// in both until the next sweep.
 //
 // Times are measured and shown, but no time decides whether a run passes. So a busy machine may run it.
 package chaos

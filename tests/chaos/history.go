@@ -188,13 +188,10 @@ const (
 
 // Cause returns why a job was given to another run after this one, or an empty text if there was no cause. next is the run with the next fence.
 func (h *History) Cause(j *Job, r, next Run) string {
-	begin, end := r.Begun, next.Begun
-	if end.Before(begin) { // it was taken first and began later
-		begin = end
-	}
+	begin, end := r.taken(), next.Begun
 	p := r.Process
 	switch {
-	case r.Outcome == Failed, r.Outcome == Snoozed, r.Outcome == CutOff:
+	case r.Queue == next.Queue && (r.Outcome == Failed || r.Outcome == Snoozed || r.Outcome == CutOff): // else it comes back in its own queue
 		return string(r.Outcome)
 	case j.Batch != nil && j.Batch.Repeats > 0:
 		return "enqueued again, its outcome was unknown"
@@ -219,24 +216,9 @@ func (h *History) Cause(j *Job, r, next Run) string {
 // troubled reports whether the run's process or the server had a fault before end that may have cost the process its session.
 func (h *History) troubled(r Run, end time.Time) bool {
 	p := r.Process
-	return !p.Killed.IsZero() && !p.Killed.After(end) || overlapping(p.Stops, r.Begun, end) || overlapping(p.Cuts, r.Begun, end) ||
-		overlapping(h.Down, r.Begun, end) || p.lost(r.Begun, end) || h.lostOn(r.Queue, r.Begun, end)
-}
-
-// doubled reports whether the schedule of two runs may have lived in two queues.
-func (h *History) doubled(j *Job, r, next Run) bool {
-	return j.Batch == nil && isChanged(j.Schedule()) && slices.ContainsFunc(h.Rollbacks, func(b Rollback) bool { return b.mayDouble(r, next) })
-}
-
-// hadTwoHomes reports whether two runs of an occurrence may belong to a schedule that lived in two queues.
-func (h *History) hadTwoHomes(j *Job) bool {
-	runs := j.byFence()
-	for i := 1; i < len(runs); i++ {
-		if h.doubled(j, runs[i-1], runs[i]) {
-			return true
-		}
-	}
-	return false
+	begin := r.taken()
+	return !p.Killed.IsZero() && !p.Killed.After(end) || overlapping(p.Stops, begin, end) || overlapping(p.Cuts, begin, end) ||
+		overlapping(h.Down, begin, end) || p.lost(begin, end) || h.lostOn(r.Queue, begin, end)
 }
 
 // mayLose reports whether the store may have lost accepted jobs of a batch: it was emptied, or their queue returned to a state before them.
@@ -252,13 +234,13 @@ func (h *History) lostOn(slot string, begin, end time.Time) bool {
 // forgotten reports whether the server may not know that a job has begun, because its queue returned to a state before that.
 func (h *History) forgotten(j *Job) bool {
 	first := j.byFence()[0]
-	return h.lostOn(first.Queue, first.Begun.Add(-slack), first.Begun.Add(slack))
+	return h.lostOn(first.Queue, first.taken(), first.Begun.Add(slack))
 }
 
 // uncounted returns 1 if the server may have lost the count of each run of a job that finished, and 0 otherwise.
 func (h *History) uncounted(j *Job) int {
 	for _, r := range j.Runs {
-		if r.Outcome == Done && r.Fence >= h.since() && !h.lostOn(r.Queue, r.Ended, r.settled()) {
+		if r.Outcome == Done && r.Fence >= h.since() && !h.lostOn(r.Queue, r.taken(), r.settled()) {
 			return 0
 		}
 	}

@@ -15,6 +15,7 @@ type PutSchedule struct {
 	Deleted  bool      // its deletion was acknowledged
 
 	putting time.Time // when the call under way began
+	changes []Window  // spans in which its home may have changed: calls. One without an acknowledgement may take effect until a later call is acknowledged
 }
 
 // A PutCall is an acknowledged call of Put.
@@ -28,12 +29,25 @@ func (s *PutSchedule) add(e Event) {
 	switch e.Verb {
 	case Putting:
 		s.putting = e.At
+		s.changes = append(s.changes, Window{From: e.At})
 	case Put:
 		s.Puts = append(s.Puts, PutCall{s.putting, e.At, e.More})
+		s.changed(e.At)
 	case Deleting:
 		s.Deleting = true
+		s.changes = append(s.changes, Window{From: e.At})
 	case Deleted:
 		s.Deleted = true
+		s.changed(e.At)
+	}
+}
+
+// changed ends the spans of the calls until an instant.
+func (s *PutSchedule) changed(at time.Time) {
+	for i := range s.changes {
+		if s.changes[i].To.IsZero() {
+			s.changes[i].To = at
+		}
 	}
 }
 

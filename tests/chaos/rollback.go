@@ -79,18 +79,15 @@ func (r Rollback) lost(slot string, begin, end time.Time) bool {
 // mayRepeat reports whether a job may have been given to the next run because its queue went back: the queue lost that the job had been taken for
 // the first run, or how this run ended, and the next run began after that.
 func (r Rollback) mayRepeat(run, next Run) bool {
-	return r.lost(run.Queue, run.Begun, run.settled()) && next.Begun.After(r.Back.From)
+	return r.lost(run.Queue, run.taken(), run.settled()) && next.Begun.After(r.Back.From)
 }
 
-// mayDouble reports whether the schedule of two runs may have lived in the queues of both, because one of these queues went back: only until
-// sweeps have found it.
-func (r Rollback) mayDouble(run, next Run) bool {
-	first, last := run, next
-	if next.Begun.Before(run.Begun) {
-		first, last = next, run
+// taken returns when the job of a run was taken. Its handler begins later, if it was taken ahead or its worker waits for a processor.
+func (r Run) taken() time.Time {
+	if at := time.UnixMicro(r.Fence); at.Before(r.Begun) { // fences are drawn from the clock
+		return at
 	}
-	return run.Queue != next.Queue && (r.Slot == run.Queue || r.Slot == next.Queue) && first.settled().After(r.State) && last.Begun.After(r.Back.From) &&
-		(r.Swept.IsZero() || last.Begun.Before(r.Swept.Add(slack)))
+	return r.Begun
 }
 
 // settled returns when the outcome of a run was recorded, at the latest. If the outcome is unknown, the run counts as short.
