@@ -176,7 +176,7 @@ type partitionKeys struct {
 	delivered string // sorted set: likewise, those that were carried, until that is confirmed
 	outgoing  string // hash: "<queue>\t<job ID>" → the job, of both
 	carried   string // hash: target partition → "<high> <gone> <number> <Unix ms>\t<mark>": what it has taken
-	inbox     string // hash: source partition → "<number> <job ID>", the mark: what was carried last; @<Unix µs>: a mark without a job
+	inbox     string // hash: source partition → "<mark>\t<written, Unix µs>"; the mark is "<number> <job ID>" of what was carried last, or "@<Unix µs>" without a job
 
 	unhandled string // sorted set: job name with parked jobs → instant since which its oldest one is parked, or later; * for the names beyond the first thousand
 	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced a handler for it

@@ -692,6 +692,27 @@ func TestMarksOfLongAgoAreRemoved(t *testing.T) {
 }
 
 // A key that was edited by hand stops no line for good.
+// A line was blocked for more than 7 days, so the numbers of its entries are that old when they are carried. Their mark is not: another source does not
+// remove it, and the same call, sent again because its answer was lost, adds nothing.
+func TestTheMarkOfALineThatWasBlockedForLongIsKept(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		source := storesuite.DefaultPartition
+		long := b.serverTime().Add(-8 * 24 * time.Hour).UnixMicro()
+		entries := []protocol.OutboxEntry{{Number: long, ID: "a", Value: "j0 0 0 0 \x01a"}}
+		token := b.mark(source, mail)
+		if answer := b.carry(source, mail, token, entries); answer.Added != 1 {
+			b.Fatalf("%+v, want the entry added", answer)
+		}
+		k := b.store.keys.partition(mail)
+		b.client.Del(b.Context(), k.ready, k.jobs) // it has run
+		b.mark(protocol.Partition{Queue: "other"}, mail)
+		want := fmt.Sprint(long, " a")
+		if answer := b.carry(source, mail, token, entries); answer.Mark != want || answer.Added != 0 {
+			b.Errorf("%+v after another source has come, want the mark %q and nothing added", answer, want)
+		}
+	})
+}
+
 func TestAnEntryWithoutAValueIsRemoved(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		source := storesuite.DefaultPartition

@@ -22,7 +22,7 @@
 --                       partition has had no entry
 -- carried               target -> "<high> <gone> <n> <Unix ms>\t<mark>": the highest number noted, the highest one removed, a number that waits for its confirmation and
 --                       when it was noted, the target's mark
--- inbox                 source, always "<queue>/<index>" -> mark
+-- inbox                 source, always "<queue>/<index>" -> "<mark>\t<when it was written, Unix us>"
 -- a value               "j<due, Unix ms; 0: at once> <#group> <#note> <#batch> <group><note><batch><envelope>". A target that does not know the letter, or
 --                       a note or a batch, does not take the entry
 local MAX_WAITING, MAX_WAITING_BYTES = 100000, 268435456 -- then no job of the partition is taken

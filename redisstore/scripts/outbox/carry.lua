@@ -26,16 +26,17 @@ local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'stale', '
 local refusal = newer(state[2])
 if refusal then return refusal end
 local source, after, n_args = ARGV[1], ARGV[2], #ARGV
-local mark, old_marks = redis.call('HGET', INBOX, source), {}
+local mark, old_marks = match(redis.call('HGET', INBOX, source) or '', '^[^\t]+'), {}
 if not mark then
   local some = redis.call('HRANDFIELD', INBOX, 2, 'WITHVALUES')
   for i = 1, #some, 2 do
-    local at = tonumber(match(some[i + 1], '^@?(%d+)') or 0)
+    -- the number of a mark is that of an entry, which may have waited for a long time
+    local at = tonumber(match(some[i + 1], '\t(%d+)$') or match(some[i + 1], '^@?(%d+)') or 0)
     if now_us - at > FORGET_US then old_marks[#old_marks + 1] = some[i] end
   end
   -- A token is used once. A call that names an older one, or a mark of before, comes late.
   mark = '@' .. whole(now_us)
-  redis.call('HSET', INBOX, source, mark)
+  redis.call('HSET', INBOX, source, mark .. '\t' .. whole(now_us))
   if #old_marks > 0 then redis.call('HDEL', INBOX, unpack(old_marks)) end
   return { whole(now_us), mark, 0, 0, 0, 0 }
 end
@@ -103,7 +104,7 @@ for i = #new, 1, -1 do -- the first one comes before all others
   if not now then due[#due + 1], due[#due + 2], dated = whole(job.due_ms), job.id, true end
 end
 
-redis.call('HSET', INBOX, source, mark) -- the first write: without memory nothing is written
+redis.call('HSET', INBOX, source, mark .. '\t' .. whole(now_us)) -- the first write: without memory nothing is written
 redis.call('PERSIST', INBOX) -- delete_queue.lua lets it expire; another script may have written the layout since
 if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
 if #front > 0 then redis.call('LPUSH', READY, unpack(front)) end
