@@ -22,7 +22,8 @@ type Store interface {
 
 const (
 	maxActive     = 256                   // lines that are carried at one time
-	maxActiveNode = 32                    // of these, lines to the partitions of one node: a node that hangs leaves room for others
+	maxActiveOn   = 16                    // of these, lines to the partitions of one node: a target that hangs leaves room for others of the same source
+	maxActiveFrom = 128                   // of these, lines from the partitions of one node to other nodes: a source that hangs leaves room for other sources
 	placesOfNode  = 4                     // calls to one node at one time
 	maxDue        = 100_000               // lines that are remembered; a sweep finds the others
 	readPause     = 10 * time.Millisecond // between two readings of one source: while a line fails, every answer names its source
@@ -47,8 +48,9 @@ type Carrier struct {
 
 	mu      sync.Mutex
 	due     map[line]time.Time
-	active  map[line]bool
-	onNode  map[string]int                   // active lines to the partitions of a node
+	active  map[line]nodes                   // the nodes that it needs
+	on      map[string]int                   // node → active lines to it
+	from    map[string]int                   // node → active lines from it to other nodes
 	failing map[line]failing                 // lines that failed last time
 	reads   map[protocol.Partition]time.Time // when a source was read, in the last moment
 	places  map[string]*places               // of the calls to a node
@@ -71,7 +73,7 @@ type places struct {
 func New(store Store, log *slog.Logger) *Carrier {
 	return &Carrier{
 		store: store, log: log, notify: make(chan struct{}, 1),
-		due: make(map[line]time.Time), active: make(map[line]bool), onNode: make(map[string]int), failing: make(map[line]failing), reads: make(map[protocol.Partition]time.Time), places: make(map[string]*places),
+		due: make(map[line]time.Time), active: make(map[line]nodes), on: make(map[string]int), from: make(map[string]int), failing: make(map[line]failing), reads: make(map[protocol.Partition]time.Time), places: make(map[string]*places),
 	}
 }
 
@@ -138,13 +140,19 @@ func (c *Carrier) begin(now time.Time) (begun []line, wait time.Duration) {
 			wait = min(wait, left)
 			continue
 		}
-		node := l.node(c.store)
-		if c.active[l] || len(c.active) >= maxActive || c.onNode[node] >= maxActiveNode {
+		if _, active := c.active[l]; active || len(c.active) >= maxActive {
 			continue // it begins when a line ends
 		}
+		n := l.nodes(c.store)
+		if c.on[n.on] >= maxActiveOn || c.from[n.from] >= maxActiveFrom {
+			continue
+		}
 		delete(c.due, l)
-		c.active[l] = true
-		c.onNode[node]++
+		c.active[l] = n
+		c.on[n.on]++
+		if n.from != "" {
+			c.from[n.from]++
+		}
 		begun = append(begun, l)
 	}
 	c.settle(now)
@@ -155,11 +163,14 @@ func (c *Carrier) begin(now time.Time) (begun []line, wait time.Duration) {
 func (c *Carrier) ended(l line, began time.Time, err error, stops bool) {
 	now := time.Now()
 	c.mu.Lock()
-	delete(c.active, l)
-	node := l.node(c.store)
-	if c.onNode[node]--; c.onNode[node] <= 0 {
-		delete(c.onNode, node)
+	n := c.active[l]
+	if c.on[n.on]--; c.on[n.on] <= 0 {
+		delete(c.on, n.on)
 	}
+	if c.from[n.from]--; c.from[n.from] <= 0 {
+		delete(c.from, n.from)
+	}
+	delete(c.active, l)
 	f, failed := c.failing[l]
 	switch {
 	case err == nil:

@@ -27,6 +27,7 @@ type fakeStore struct {
 	confirmed map[string]time.Time // when a line was confirmed
 	noted     map[string]string
 	fails     func(ctx context.Context, target protocol.Partition) error // of Carry
+	hangs     string                                                     // a queue: calls to its partition, and for their number, end with their ctx
 	calls     int
 }
 
@@ -41,7 +42,17 @@ func newFakeStore() *fakeStore {
 func (s *fakeStore) Node(p protocol.Partition) string {
 	return strings.TrimRight(p.Queue, "0123456789")
 }
-func (s *fakeStore) Partitions(ctx context.Context, queue string) (int, error) { return 1, nil }
+func (s *fakeStore) Partitions(ctx context.Context, queue string) (int, error) {
+	return 1, s.hang(ctx, queue)
+}
+
+func (s *fakeStore) hang(ctx context.Context, queue string) error {
+	if queue != s.hangs {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
 
 func (s *fakeStore) ReadOutbox(ctx context.Context, source protocol.Partition, after string) (lines protocol.OutboxLines, err error) {
 	s.mu.Lock()
@@ -72,6 +83,9 @@ func (s *fakeStore) AddressOutbox(ctx context.Context, source protocol.Partition
 }
 
 func (s *fakeStore) AdvanceOutbox(ctx context.Context, source, target protocol.Partition, mark string, asked time.Time, want int) (batch protocol.OutboxBatch, err error) {
+	if err := s.hang(ctx, source.Queue); err != nil {
+		return batch, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := target.Queue
@@ -174,6 +188,41 @@ func TestALineThatIsBlockedStopsNoOther(t *testing.T) {
 		defer store.mu.Unlock()
 		if got := fmt.Sprint(store.carried); got != "map[good:[a b] good2:[c]]" {
 			t.Errorf("carried %s after a second, want the lines of good and good2", got)
+		}
+	})
+}
+
+// The node of a source hangs, which has lines for targets on many nodes. The lines of other sources are carried at once.
+func TestASourceThatHangsStopsNoOther(t *testing.T) {
+	store := newFakeStore()
+	store.hangs = "hung"
+	store.waiting["good"] = []string{"a"}
+	carrying(t, store, func(c *Carrier, log *logBuffer) {
+		for i := range 300 {
+			target := protocol.Partition{Queue: fmt.Sprintf("t%c%c", 'a'+i/26, 'a'+i%26)} // each has a node of its own
+			c.add(line{protocol.Partition{Queue: "hung"}, target, ofPartition}, time.Now())
+		}
+		time.Sleep(time.Millisecond)
+		c.Note(source)
+		time.Sleep(time.Second)
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		if got := fmt.Sprint(store.carried); got != "map[good:[a]]" {
+			t.Errorf("carried %s after a second, want the line of the other source", got)
+		}
+	})
+}
+
+// The registry does not answer how many partitions a queue has: the line fails, and is tried again later.
+func TestALineEndsThoughTheRegistryHangs(t *testing.T) {
+	store := newFakeStore()
+	store.hangs = "hung"
+	store.waiting["hung"] = []string{"a"}
+	carrying(t, store, func(c *Carrier, log *logBuffer) {
+		c.Note(source)
+		time.Sleep(callTimeout + time.Second)
+		if !strings.Contains(log.String(), "outbox.blocked") {
+			t.Errorf("after %v the log has %q, want outbox.blocked", callTimeout+time.Second, log)
 		}
 	})
 }

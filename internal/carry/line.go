@@ -37,12 +37,22 @@ const (
 	delivered                   // likewise, and what was carried is to be confirmed
 )
 
-// node returns the node that the line needs most.
-func (l line) node(store Store) string {
+// nodes are the nodes that a line needs.
+type nodes struct {
+	on   string // of the target; of the source if the target is not known
+	from string // of the source, if that is another one
+}
+
+func (l line) nodes(store Store) nodes {
+	source := store.Node(l.source)
 	if l.kind == everyLine || l.kind == ofQueue {
-		return store.Node(l.source)
+		return nodes{on: source}
 	}
-	return store.Node(l.target)
+	n := nodes{on: store.Node(l.target), from: source}
+	if n.from == n.on {
+		n.from = ""
+	}
+	return n
 }
 
 // carry does what a line needs now.
@@ -62,11 +72,14 @@ func (c *Carrier) carry(ctx context.Context, l line) error {
 	return c.carryOn(ctx, l, batch)
 }
 
-// call makes a call to a partition's node.
+// call makes a call to a partition's node. It waits for a place no longer than for an answer: a line that waits for a node that hangs is active, and only
+// some lines may be.
 func (c *Carrier) call(ctx context.Context, p protocol.Partition, do func(ctx context.Context) error) error {
-	leave, err := c.place(ctx, p)
+	waiting, stop := context.WithTimeout(ctx, callTimeout)
+	leave, err := c.place(waiting, p)
+	stop()
 	if err != nil {
-		return err
+		return fmt.Errorf("wait for other calls to the node of queue %q: %w", p.Queue, err)
 	}
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -113,7 +126,7 @@ func (c *Carrier) readLines(ctx context.Context, source protocol.Partition) erro
 
 // address puts the entries for a queue into the lines of its partitions, and makes these due. It registers a queue that was deleted.
 func (c *Carrier) address(ctx context.Context, source protocol.Partition, queue string) error {
-	n, err := c.store.Partitions(ctx, queue)
+	n, err := c.partitions(ctx, queue)
 	if err != nil {
 		return err
 	}
@@ -141,6 +154,13 @@ func (c *Carrier) address(ctx context.Context, source protocol.Partition, queue 
 		}
 	}
 	return errNoEnd
+}
+
+// partitions returns the number of partitions of a queue.
+func (c *Carrier) partitions(ctx context.Context, queue string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return c.store.Partitions(ctx, queue)
 }
 
 // before returns a text that sorts directly before the line of a queue: reading begins behind it.
@@ -228,7 +248,7 @@ func (c *Carrier) moved(ctx context.Context, l line, entries []protocol.OutboxEn
 	if l.target.Queue == "" {
 		return false, nil
 	}
-	n, err := c.store.Partitions(ctx, l.target.Queue)
+	n, err := c.partitions(ctx, l.target.Queue)
 	if err != nil {
 		return false, err
 	}
