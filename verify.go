@@ -95,7 +95,7 @@ func (f Finding) String() string {
 //	parked        a list of parked jobs that is not registered in the queue                    it is registered
 //	flag          a missing flag of the queue, for example that it has parked jobs             it is set
 //	count         a queue's limit counts more or fewer jobs than run                           they are counted again
-//	outbox        a job on its way to another queue is gone, or such jobs are counted wrongly  its entry is removed, or they are counted again
+//	outbox        a job on its way to another queue is gone or unreadable, or they are miscounted  it is removed, or becomes a dead job; they are counted again
 //	foreign       a key whose type is not chime's                                              nothing: the rest of that partition was not read
 type FindingKind string
 

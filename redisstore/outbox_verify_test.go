@@ -27,6 +27,14 @@ func TestDamageOfAnOutboxIsFoundAndRepaired(t *testing.T) {
 			sums := strings.Fields(b.stateField("outbox"))
 			b.client.HSet(b.Context(), k.state, "outbox", sums[0]+" 7 "+strings.Join(sums[2:], " "))
 		}, "[outbox false]", "[outbox true]", "b c a |"},
+		"bytes": {func(b *bench, k partitionKeys) {
+			sums := strings.Fields(b.stateField("outbox"))
+			b.client.HSet(b.Context(), k.state, "outbox", strings.Join(sums[:2], " ")+" 1000000000 "+sums[3]+" "+sums[4])
+		}, "[outbox false]", "[outbox true]", "b c a |"},
+		"delivered bytes": {func(b *bench, k partitionKeys) {
+			sums := strings.Fields(b.stateField("outbox"))
+			b.client.HSet(b.Context(), k.state, "outbox", strings.Join(sums[:4], " ")+" 0")
+		}, "[outbox false]", "[outbox true]", "b c a |"},
 		"a number": {func(b *bench, k partitionKeys) {
 			b.client.HSet(b.Context(), k.carried, "other/0", "8000000000000000 0 0 0\tx")
 		}, "[other/0 false]", "[other/0 true]", "b c a |"},
@@ -84,4 +92,41 @@ func TestTheOutboxOfAQueueIsCounted(t *testing.T) {
 			b.Errorf("%+v, want it full", got)
 		}
 	})
+}
+
+// A value that no version can read holds up the later entries of its line, until Verify makes it a dead job of the queue. What a newer version may have
+// written waits for that version.
+func TestAnEntryThatNobodyCanReadIsSetAside(t *testing.T) {
+	for value, want := range map[string]struct{ found, mail, dead string }{
+		"":                                 {"[b true]", "c a |", "[b]"},
+		"?":                                {"[b true]", "c a |", "[b]"},
+		"j1 2":                             {"[b true]", "c a |", "[b]"},
+		"j0 5 0 0 abc":                     {"[b true]", "c a |", "[b]"},
+		"j0 " + strings.Repeat("9", 3000):  {"[b true]", "c a |", "[b]"},
+		"k0 0 0 0 what a newer one writes": {"[]", "a |", "[]"},
+		"j0 0 1 0 nbody":                   {"[]", "a |", "[]"},
+	} {
+		t.Run(value[:min(len(value), 20)], func(t *testing.T) {
+			onServersWith(t, repairing, func(b *bench) {
+				source, k := storesuite.DefaultPartition, b.keys()
+				b.departs(source, "mail", "a", 0)
+				b.carryAll(source, mail)
+				b.departs(source, "mail", "b", 0)
+				b.departs(source, "mail", "c", 0)
+				b.client.HSet(b.Context(), k.outgoing, "mail\tb", value)
+				var found []string
+				for _, f := range b.Verify(true) {
+					found = append(found, fmt.Sprint(f.ID, " ", f.Repaired))
+				}
+				b.Want("found", fmt.Sprint(found), want.found)
+				b.Verified()
+				b.Want("dead", fmt.Sprint(b.client.ZRange(b.Context(), k.dead, 0, -1).Val()), want.dead)
+				if want.dead == "[b]" {
+					b.carryAll(source, mail)
+					b.Want("the body of the dead job", b.client.HGet(b.Context(), k.jobs, "b").Val(), value)
+				}
+				b.Want("mail", b.has(mail), want.mail)
+			})
+		})
+	}
 }

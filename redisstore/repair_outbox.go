@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -18,20 +19,39 @@ var outboxFaults = map[string]protocol.Finding{
 	"carried":   {Detail: "another queue has a job with a higher number than the last one that was drawn: jobs might be skipped", Remedy: "the last number is raised"},
 }
 
-// outbox verifies what a partition has for other ones. Entries without a value are removed before they are counted.
+// unreadableValue describes an entry whose value no version of chime can read.
+var unreadableValue = protocol.Finding{
+	Detail: "it is to be brought to another queue, and no version of chime can read it: it holds up the later ones for that queue", Remedy: "it becomes a dead job of this queue",
+}
+
+// outbox verifies what a partition has for other ones. Entries without a value are removed before they are counted. The bytes of all entries are compared
+// with the sums only if these have not changed while the entries were read.
 func (v *verifier) outbox(ctx context.Context, p protocol.Partition) error {
 	k := v.store.keys.partition(p)
-	keys := []string{k.state, k.outbox, k.outgoing, k.delivered, k.carried}
-	for _, what := range []string{"outbox", "delivered", "sums", "carried"} {
-		for cursor, begun := "0", false; cursor != "0" || !begun; begun = true {
-			values, err := v.script(ctx, p, &verifyOutboxScript, v.repair, keys, flag(v.repair), what, cursor)
+	keys := []string{k.state, k.outbox, k.outgoing, k.delivered, k.carried, k.jobs, k.dead}
+	sums, changed, bytes := "", false, map[string]int64{}
+	for i, what := range []string{"outbox", "delivered", "sums", "carried"} {
+		at := ""
+		if what == "sums" && !changed {
+			at = fmt.Sprintf("%s\t%d\t%d", sums, bytes["outbox"], bytes["delivered"])
+		}
+		for first := true; first || at != ""; first = false {
+			values, err := v.script(ctx, p, &verifyOutboxScript, v.repair, keys, flag(v.repair), what, at)
 			if err != nil {
 				return err
 			}
-			cursor = values.text(0)
-			for i := 1; i+1 < len(values); i += 2 {
+			at = values.text(0)
+			if before := values.text(1); before != sums && !(i == 0 && first) {
+				changed = true
+			}
+			sums = values.text(2)
+			bytes[what] += values.number(3)
+			for fault := range slices.Chunk(values[4:], 3) {
 				f := outboxFaults[what]
-				f.Kind, f.Queue, f.ID, f.Repaired = protocol.FoundOutbox, p.Queue, values.text(i), values.number(i+1) == 1
+				if fault.text(2) != "" {
+					f = unreadableValue
+				}
+				f.Kind, f.Queue, f.ID, f.Repaired = protocol.FoundOutbox, p.Queue, fault.text(0), fault.number(1) == 1
 				if n, ok := strings.CutPrefix(f.ID, "values "); ok {
 					f.ID, f.Detail, f.Remedy = "outgoing", fmt.Sprintf("it keeps %s jobs that no entry names: they use memory until the queue is deleted", n), ""
 				}

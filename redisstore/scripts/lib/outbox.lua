@@ -115,3 +115,10 @@ local function unpack_job(value)
   end
   return tonumber(due_ms), texts[1], texts[2], texts[3], string.sub(value, at)
 end
+
+-- is_readable reports whether this version can read such a value, or a newer one may: that begins with another letter.
+local function is_readable(value)
+  if string.byte(value) ~= 106 then return string.find(value, '^%a%d') ~= nil end -- j
+  local due_ms, group, note, batch, at = string.match(value, '^j(%d+) (%d+) (%d+) (%d+) ()')
+  return due_ms ~= nil and at + tonumber(group) + tonumber(note) + tonumber(batch) <= #value
+end

@@ -1,64 +1,119 @@
 -- verify_outbox.lua: find, a page at a time, faults of an outbox that no script leaves behind, and repair them if requested.
--- KEYS[1] …:state      hash  layout, outbox
+-- KEYS[1] …:state      hash  layout, outbox, large
 -- KEYS[2] …:outbox     zset  entries that wait, see lib/outbox.lua
 -- KEYS[3] …:outgoing   hash  "<queue>\t<job ID>" -> value of an entry
 -- KEYS[4] …:delivered  zset  entries that were carried
 -- KEYS[5] …:carried    hash  target -> what it has taken
--- ARGV[1] 1: repair; ARGV[2] outbox or delivered: their entries without a value are removed; sums: the field outbox of state, which is computed again;
--- carried: a number that is higher than the last drawn one: that is raised; ARGV[3] the position in the list, as the last call answered; 0 begins
--- Returns the new position, 0 at the end; for each fault its ID: a job, a target, or the field; and if it was repaired 1, else 0.
-local STATE, OUTBOX, OUTGOING, DELIVERED, CARRIED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+-- KEYS[6] …:jobs       hash  job ID -> envelope
+-- KEYS[7] …:dead       zset  job ID -> instant of its death, Unix ms
+-- ARGV[1] 1: repair; ARGV[2] what is verified, in this order:
+--   outbox, delivered  their entries. Those without a value are removed. A waiting one with a value that no version can read holds up its line, and becomes a
+--                      dead job of this queue
+--   sums               the field outbox of state, which is computed again
+--   carried            a number that is higher than the last drawn one: that is raised
+-- ARGV[3] the position in the list, as the last call answered; empty: the beginning. For sums: the field as it was before and after the entries were read,
+-- and a tab, bytes of those that wait, a tab, bytes of those that were carried; empty: it has changed meanwhile, and the bytes are not compared
+-- Returns the new position, empty at the end; the field outbox before and after the call; the bytes of the entries of this page that remain; for each fault
+-- three values: its ID (a job, a target, or the field), 1 if it was repaired, else 0, and "unreadable" for a value that cannot be read, else empty.
+local STATE, OUTBOX, OUTGOING, DELIVERED, CARRIED, JOBS, DEAD = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local repairs, what, at = ARGV[1] == '1', ARGV[2], ARGV[3]
--- uses: limits layout
+-- uses: limits clock layout strings outbox
 local state = redis.call('HMGET', STATE, 'layout', 'outbox')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local n_waiting, n_kept, n_values = redis.call('ZCARD', OUTBOX), redis.call('ZCARD', DELIVERED), redis.call('HLEN', OUTGOING)
-local sent, waiting, bytes, since, kept = string.match(state[2] or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
-local page, faults, out, text = { '0', {} }, {}, {}, nil
+redis.call('HLEN', JOBS)
+redis.call('ZCARD', DEAD)
+local box = read_outbox(state[2])
+local faults, position, page_bytes = {}, '', 0 -- three values for each fault, as they are returned
+local function add_fault(id, repaired, why)
+  local n = #faults
+  faults[n + 1], faults[n + 2], faults[n + 3] = id, repaired and 1 or 0, why or ''
+end
+
+local before, changed = state[2] or '', false -- changed: box is to be written
+local out, aside = {}, {} -- members that leave; of these, those with values that cannot be read: queue and ID, and the value
 if what == 'sums' then
-  if n_waiting + n_kept > 0 and not sent or state[2] and not sent or sent and tonumber(waiting) ~= n_waiting then
-    faults[1] = 'outbox'
-    -- the next call that carries an entry computes the others
-    text = string.format('%s %d %s %s %s', sent or '0', n_waiting, n_waiting > 0 and bytes or '0', n_waiting > 0 and (since or '1') or '0', n_kept > 0 and kept or '0')
+  local read, bytes, kept = match(at, '^(.*)\t(%d+)\t(%d+)$')
+  local compares = read == before
+  changed = box.odd or n_waiting + n_kept > 0 and not state[2] or box.waiting ~= n_waiting or
+    compares and (box.bytes ~= tonumber(bytes) or box.kept ~= tonumber(kept))
+  if changed then
+    add_fault('outbox', repairs)
+    box.waiting = n_waiting
+    if n_waiting == 0 then
+      box.bytes, box.since = 0, 0
+    elseif box.since == 0 then
+      box.since = 1 -- the next call that carries an entry computes it
+    end
+    if n_kept == 0 then box.kept = 0 end
+    if compares then box.bytes, box.kept = tonumber(bytes), tonumber(kept) end
   end
-  if n_values > n_waiting + n_kept then faults[#faults + 1] = 'values ' .. string.format('%d', n_values - n_waiting - n_kept) end
+  if n_values > n_waiting + n_kept then add_fault('values ' .. whole(n_values - n_waiting - n_kept), false) end
 elseif what == 'carried' then
-  page = redis.call('HSCAN', CARRIED, at, 'COUNT', 100)
+  local page = redis.call('HSCAN', CARRIED, at == '' and '0' or at, 'COUNT', 100)
+  if page[1] ~= '0' then position = page[1] end
   for i = 1, #page[2], 2 do
-    local high = tonumber(string.match(page[2][i + 1], '^(%d+) ') or 0)
-    if high > tonumber(sent or 0) and high < 9e15 then
-      faults[#faults + 1], sent = page[2][i], string.format('%d', high)
-      text = sent .. ' ' .. (waiting or string.format('%d', n_waiting)) .. ' ' .. (bytes or '0') .. ' ' .. (since or '0') .. ' ' .. (kept or '0')
+    local high = sum_of(match(page[2][i + 1], '^(%d+) ')) or 0
+    if high > box.sent then
+      add_fault(page[2][i], repairs)
+      box.sent, changed = high, true
     end
   end
 else
-  local members = {}
+  local members, read = {}, 0 -- read: bytes
+  local from = at == '' and '-' or '(' .. at
   if what == 'outbox' then
-    page = redis.call('ZSCAN', OUTBOX, at, 'COUNT', MAX_ITEMS)
+    members = redis.call('ZRANGEBYLEX', OUTBOX, from, '+', 'LIMIT', '0', '100')
   else
-    page = redis.call('ZSCAN', DELIVERED, at, 'COUNT', MAX_ITEMS)
+    members = redis.call('ZRANGEBYLEX', DELIVERED, from, '+', 'LIMIT', '0', '100')
   end
-  for i = 1, #page[2], 2 do
-    local queue, id = string.match(page[2][i], '^([^/\t]*)/?%d*\t%d+\t%d+ %d+\t(.*)$')
-    if not queue or redis.call('HEXISTS', OUTGOING, queue .. '\t' .. id) == 0 then
-      faults[#faults + 1], out[#out + 1] = id or page[2][i], page[2][i]
+  for _, member in ipairs(members) do
+    local line, _, _, size, id = entry_of(member)
+    local field = line and queue_of(line) .. '\t' .. id
+    position, page_bytes = member, page_bytes + (size or 0)
+    if not line or redis.call('HEXISTS', OUTGOING, field) == 0 then
+      add_fault(id or member, repairs)
+      out[#out + 1] = member
+    elseif what == 'outbox' then
+      local value = redis.call('HGET', OUTGOING, field)
+      if not is_readable(value) then
+        local free = redis.call('HEXISTS', JOBS, id) == 0
+        add_fault(id, repairs and free, 'unreadable')
+        if free then out[#out + 1], aside[#aside + 1] = member, { field = field, id = id, value = value } end
+      end
+      read = read + #value
+      if read > CALL_BYTES then break end
     end
   end
+  if position == (members[#members] or '') and #members < 100 then position = '' end
 end
+
 if repairs and #out > 0 then
-  if what == 'outbox' then
-    redis.call('ZREM', OUTBOX, unpack(out))
-    if sent then redis.call('HSET', STATE, 'outbox', string.format('%s %d %s %s %s', sent, n_waiting - #out, bytes, since, kept)) end
-  else
-    redis.call('ZREM', DELIVERED, unpack(out))
+  if what == 'outbox' then redis.call('ZREM', OUTBOX, unpack(out)) else redis.call('ZREM', DELIVERED, unpack(out)) end
+  for _, job in ipairs(aside) do
+    redis.call('HDEL', OUTGOING, job.field)
+    redis.call('HSET', JOBS, job.id, job.value)
+    redis.call('ZADD', DEAD, whole(now_ms), job.id)
+    if #job.value > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end -- takes must read lengths first
   end
-elseif repairs and text then
-  redis.call('HSET', STATE, 'outbox', text)
+  local bytes = 0
+  for _, member in ipairs(out) do
+    local _, _, _, size = entry_of(member)
+    bytes = bytes + (size or 0)
+  end
+  page_bytes = page_bytes - bytes
+  if what == 'outbox' then
+    box.waiting, box.bytes = n_waiting - #out, box.bytes - bytes
+  else
+    box.kept = box.kept - bytes
+  end
+  changed = state[2] and not box.odd
 end
-local answer = { page[1] }
-for _, id in ipairs(faults) do
-  answer[#answer + 1] = id
-  answer[#answer + 1] = repairs and string.sub(id, 1, 7) ~= 'values ' and 1 or 0
+if repairs and changed then
+  state[2] = outbox_text(box)
+  redis.call('HSET', STATE, 'outbox', state[2])
 end
+local answer = { position, before, state[2] or '', page_bytes }
+for _, value in ipairs(faults) do answer[#answer + 1] = value end
 return answer
