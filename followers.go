@@ -203,12 +203,18 @@ func checkFollowers(details *wire.Details, queue string) (groups []protocol.Queu
 }
 
 // OutboxCounts counts jobs that are on their way to other queues, because they follow others with [OnDone] or [OnDeath]. Usually a job is on its way for
-// a moment only. If Oldest is long past, a queue cannot be reached: [Queues.Outbox] returns which one, and the log has the event outbox.blocked with the reason.
+// a moment only. If Oldest is long past, a queue cannot be reached: Blocked has the reason,
+// [Queues.Outbox] returns it for each queue, and the log has it with the event outbox.blocked.
 type OutboxCounts struct {
 	Waiting int64     `json:"waiting"`         // the jobs
 	Bytes   int64     `json:"bytes"`           // of these jobs
 	Oldest  time.Time `json:"oldest,omitzero"` // when the job before the oldest of them ended; zero: no job is on its way
 	Full    bool      `json:"full,omitempty"`  // 100,000 jobs or 256 MiB wait in a partition, so workers get no job of it
+
+	// Blocked is a queue to which jobs could not be brought, and why, as the process that tried has noted it: "mail: dial tcp 10.0.0.7:6379: connect:
+	// connection refused". Empty: no failure is known.
+	Blocked      string    `json:"blocked,omitempty"`
+	BlockedSince time.Time `json:"blocked_since,omitzero"` // when the first attempt failed
 }
 
 // An OutboxTarget is a queue to which jobs of another one are on their way.
@@ -216,6 +222,10 @@ type OutboxTarget struct {
 	Queue   string    `json:"queue"`   // its name
 	Waiting int64     `json:"waiting"` // the jobs
 	Oldest  time.Time `json:"oldest"`  // when the job before the oldest of them ended
+
+	// Blocked is why the jobs could not be brought there, as the process that tried has noted it. Empty: no failure is known.
+	Blocked      string    `json:"blocked,omitempty"`
+	BlockedSince time.Time `json:"blocked_since,omitzero"` // when the first attempt failed
 }
 
 // Outbox returns the queues to which jobs of a queue are on their way: the one whose oldest job has waited longest comes first. [QueueInfo] has their sum.
@@ -239,6 +249,9 @@ func (q *Queues) Outbox(ctx context.Context, queue string) ([]OutboxTarget, erro
 				t.Queue, t.Waiting = name, t.Waiting+line.Entries
 				if t.Oldest.IsZero() || line.Since.Before(t.Oldest) {
 					t.Oldest = line.Since
+				}
+				if why, since := line.Blocked.Why, line.Blocked.Since; why != "" && (t.Blocked == "" || since.Before(t.BlockedSince)) {
+					t.Blocked, t.BlockedSince = why, since
 				}
 				targets[name] = t
 			}

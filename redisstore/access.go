@@ -81,7 +81,7 @@ var (
 var tickScripts = []*script.Script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &repairOrphansScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript, &homesScript,
 	&limitQueueScript, &limitGroupScript, &purgeScript, &unlistQueueScript, &noteDeletedScript, &removeScript, &residentsScript, &standingsScript, &copiesScript, &barScript, &raiseScript, &replanScript, &notePrunedScript, &registerSchedulesScript, &sampleScript,
-	&readOutboxScript, &addressOutboxScript, &advanceOutboxScript, &carryScript,
+	&readOutboxScript, &addressOutboxScript, &advanceOutboxScript, &carryScript, &blockOutboxScript,
 }
 
 func everyKey(k keyspace) []string { return readAndWrite(k.all()) }

@@ -16,6 +16,7 @@ var (
 	advanceOutboxScript = scripts.Load("outbox/advance_outbox")
 	readOutboxScript    = scripts.Load("outbox/read_outbox")
 	carryScript         = scripts.Load("outbox/carry")
+	blockOutboxScript   = scripts.Load("outbox/block_outbox")
 )
 
 // outboxHint reads what the answers of work.lua and poll.lua contain about the outbox.
@@ -27,8 +28,8 @@ const (
 	maxOutboxBytes = 256 << 20
 )
 
-// addOutbox adds the sums of a partition's outbox.
-func addOutbox(to *protocol.OutboxCounts, sums string) {
+// addOutbox adds the sums of a partition's outbox, and why one of its lines is blocked.
+func addOutbox(to *protocol.OutboxCounts, sums, blocked string) {
 	var sent, waiting, bytes, since int64
 	if n, _ := fmt.Sscan(sums, &sent, &waiting, &bytes, &since); n < 4 || waiting <= 0 {
 		return
@@ -38,6 +39,38 @@ func addOutbox(to *protocol.OutboxCounts, sums string) {
 	if at := time.UnixMilli(since).UTC(); since > 0 && (to.Oldest.IsZero() || at.Before(to.Oldest)) {
 		to.Oldest = at
 	}
+	if line, note, ok := strings.Cut(blocked, "\t"); ok {
+		block := parseBlock(note)
+		if target, _, _ := protocol.ParseLine(line); block.Why != "" && (to.Blocked == "" || block.Since.Before(to.BlockedSince)) {
+			to.Blocked, to.BlockedSince = target.Queue+": "+block.Why, block.Since
+		}
+	}
+}
+
+// parseBlock reads a note of scripts/outbox/block_outbox.lua.
+func parseBlock(note string) (block protocol.OutboxBlock) {
+	_, rest, _ := strings.Cut(note, " ")
+	since, why, _ := strings.Cut(rest, " ")
+	if ms, err := strconv.ParseInt(since, 10, 64); err == nil {
+		block = protocol.OutboxBlock{Why: why, Since: time.UnixMilli(ms).UTC()}
+	}
+	return block
+}
+
+const maxBlockText = 500 // bytes
+
+// BlockOutbox notes why a line of an outbox cannot be carried.
+func (s *store) BlockOutbox(ctx context.Context, source protocol.Partition, line string, blocked time.Duration, why string) error {
+	k := s.keys.partition(source)
+	why = strings.Join(strings.Fields(why), " ")
+	if len(why) > maxBlockText {
+		why = strings.ToValidUTF8(why[:maxBlockText], "") + "…"
+	}
+	cmd := s.run(ctx, s.client, newCall(&blockOutboxScript, []string{k.state, k.outbox, k.carried}, []any{line, max(blocked.Milliseconds(), 0), why}))[0]
+	if err := cmd.Err(); err != nil {
+		return failure("note why the outbox is blocked of", source.Queue, err)
+	}
+	return nil
 }
 
 // nothingWaits reports whether no entry waits, by the field outbox of …:state.
@@ -49,14 +82,14 @@ func nothingWaits(sums string) bool {
 // ReadOutbox returns the lines of the outbox of a partition.
 func (s *store) ReadOutbox(ctx context.Context, source protocol.Partition, after string) (lines protocol.OutboxLines, err error) {
 	k := s.keys.partition(source)
-	call := newCall(&readOutboxScript, []string{k.state, k.outbox, k.delivered}, []any{after}).readOnlyForAll()
+	call := newCall(&readOutboxScript, []string{k.state, k.outbox, k.delivered, k.carried}, []any{after}).readOnlyForAll()
 	values, err := s.runOne(ctx, "read the outbox of", source.Queue, call)
 	if err != nil {
 		return lines, err
 	}
 	lines = protocol.OutboxLines{Next: values.text(0), Targets: values.texts(2)}
-	for found := range slices.Chunk(values.list(1), 4) {
-		lines.Lines = append(lines.Lines, protocol.OutboxLine{Line: found.text(0), Since: found.milli(1), Entries: found.number(2), Members: found.texts(3)})
+	for found := range slices.Chunk(values.list(1), 5) {
+		lines.Lines = append(lines.Lines, protocol.OutboxLine{Line: found.text(0), Since: found.milli(1), Entries: found.number(2), Members: found.texts(3), Blocked: parseBlock(found.text(4))})
 	}
 	return lines, nil
 }

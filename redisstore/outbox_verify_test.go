@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/storesuite"
@@ -129,4 +130,59 @@ func TestAnEntryThatNobodyCanReadIsSetAside(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Why a line cannot be carried is shown until an entry of it was carried, or it is noted that the line is not blocked any more.
+func TestTheReasonWhyALineIsBlockedIsShown(t *testing.T) {
+	onServersWith(t, repairing, func(b *bench) {
+		source, k := storesuite.DefaultPartition, b.keys()
+		block := func(line, why string) {
+			b.Helper()
+			if err := b.store.BlockOutbox(b.Context(), source, line, time.Minute, why); err != nil {
+				b.Fatal(err)
+			}
+		}
+		shown := func(when, line, queue string) {
+			b.Helper()
+			lines, err := b.store.ReadOutbox(b.Context(), source, "")
+			if err != nil {
+				b.Fatal(err)
+			}
+			got := ""
+			for _, l := range lines.Lines {
+				got += l.Blocked.Why
+			}
+			b.Want("the line "+when, got, line)
+			b.Want("the queue "+when, b.Stats().Outbox.Blocked, queue)
+		}
+		block("mail", "nothing waits")
+		shown("of a late call", "", "")
+		b.departs(source, "mail", "a", 0)
+		block("mail", "connection\trefused\n")
+		shown("before it is addressed", "connection refused", "mail: connection refused")
+		b.address(source)
+		shown("when it is addressed", "", "")
+		block("mail/0", strings.Repeat("é", 400))
+		long := strings.Repeat("é", 250) + "…"
+		shown("with a long reason", long, "mail: "+long)
+		if since := b.Stats().Outbox.BlockedSince; b.serverTime().Sub(since).Round(time.Minute) != time.Minute {
+			b.Errorf("blocked since %v, want a minute ago", since)
+		}
+		found := b.Verify(true)
+		if len(found) != 1 || found[0].ID != "mail/0" || found[0].Repaired || !strings.Contains(found[0].Detail, "é") {
+			b.Errorf("found %+v, want the line that is blocked", found)
+		}
+		b.carryAll(source, mail)
+		shown("when it was carried", "", "")
+		b.Verified()
+		b.departs(source, "mail", "b", 0)
+		block("mail", "refused")
+		block("mail", "")
+		shown("when it is not blocked any more", "", "")
+		for _, field := range b.client.HKeys(b.Context(), k.carried).Val() {
+			if strings.HasPrefix(field, "!") {
+				b.Errorf("the note %q is left", field)
+			}
+		}
+	})
 }

@@ -293,19 +293,20 @@ const (
 	stateDone
 	stateEnqueued
 	stateLimit
-	stateLarge  // exists while an envelope may be long
-	stateParked // exists while a job is parked: scripts/lib/parked.lua
-	stateStale  // exists while an ID in ready is void: scripts/lib/stale.lua
-	stateGroups // exists while a job belongs to a group: scripts/lib/line.lua
-	stateRules  // exists while a group has a rule or a pause: scripts/lib/groups.lua
-	stateOutbox // sums of the outbox: scripts/lib/outbox.lua
+	stateLarge   // exists while an envelope may be long
+	stateParked  // exists while a job is parked: scripts/lib/parked.lua
+	stateStale   // exists while an ID in ready is void: scripts/lib/stale.lua
+	stateGroups  // exists while a job belongs to a group: scripts/lib/line.lua
+	stateRules   // exists while a group has a rule or a pause: scripts/lib/groups.lua
+	stateOutbox  // sums of the outbox: scripts/lib/outbox.lua
+	stateBlocked // exists while a line of the outbox is blocked: scripts/outbox/block_outbox.lua
 )
 
 func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
 	c.sessions = pipe.ZRangeWithScores(ctx, k.sessions, 0, -1)
-	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large", "parked", "stale", "groups", "grules", "outbox")
+	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large", "parked", "stale", "groups", "grules", "outbox", "blocked")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
 	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled", "/expired")
 }
@@ -364,7 +365,7 @@ func (c *partitionCount) add() {
 	if c.line != nil {
 		to.Waiting += c.line.Val()
 	}
-	addOutbox(&to.Outbox, state.text(stateOutbox))
+	addOutbox(&to.Outbox, state.text(stateOutbox), state.text(stateBlocked))
 	c.addGroups()
 	c.addInLine()
 	to.Delayed += c.due.Val()

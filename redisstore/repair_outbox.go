@@ -48,7 +48,9 @@ func (v *verifier) outbox(ctx context.Context, p protocol.Partition) error {
 			bytes[what] += values.number(3)
 			for fault := range slices.Chunk(values[4:], 3) {
 				f := outboxFaults[what]
-				if fault.text(2) != "" {
+				if why, blocked := strings.CutPrefix(fault.text(2), "blocked "); blocked {
+					f = protocol.Finding{Detail: "its jobs for this queue cannot be brought there: " + why}
+				} else if why != "" {
 					f = unreadableValue
 				}
 				f.Kind, f.Queue, f.ID, f.Repaired = protocol.FoundOutbox, p.Queue, fault.text(0), fault.number(1) == 1

@@ -60,7 +60,8 @@ type Carrier struct {
 // A failing line.
 type failing struct {
 	since time.Time
-	times int // consecutive failures
+	times int       // consecutive failures
+	noted time.Time // when the store was given the reason; zero: it was not
 }
 
 // places limits the calls to a node.
@@ -119,7 +120,12 @@ func (c *Carrier) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		begun, wait := c.begin(time.Now())
 		for _, l := range begun {
-			lines.Go(func() { c.ended(l, time.Now(), c.carry(ctx, l), ctx.Err() != nil) })
+			lines.Go(func() {
+				began := time.Now()
+				err := c.carry(ctx, l)
+				c.note(ctx, l, err)
+				c.ended(l, began, err, ctx.Err() != nil)
+			})
 		}
 		timer.Reset(wait)
 		select {

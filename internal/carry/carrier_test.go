@@ -27,6 +27,7 @@ type fakeStore struct {
 	confirmed map[string]time.Time // when a line was confirmed
 	noted     map[string]string
 	fails     func(ctx context.Context, target protocol.Partition) error // of Carry
+	notes     []string                                                   // calls of BlockOutbox
 	hangs     string                                                     // a queue: calls to its partition, and for their number, end with their ctx
 	calls     int
 }
@@ -44,6 +45,13 @@ func (s *fakeStore) Node(p protocol.Partition) string {
 }
 func (s *fakeStore) Partitions(ctx context.Context, queue string) (int, error) {
 	return 1, s.hang(ctx, queue)
+}
+
+func (s *fakeStore) BlockOutbox(ctx context.Context, source protocol.Partition, line string, blocked time.Duration, why string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes = append(s.notes, fmt.Sprintf("%s after %v: %s", line, blocked.Round(time.Minute), why))
+	return nil
 }
 
 func (s *fakeStore) hang(ctx context.Context, queue string) error {
@@ -258,6 +266,10 @@ func TestABlockedLineIsLoggedOnceAMinute(t *testing.T) {
 	})
 	if got := fmt.Sprint(store.carried); got != "map[mail:[a]]" {
 		t.Errorf("carried %s, want it once", got)
+	}
+	want := `["mail/0 after 0s: connection refused" "mail/0 after 1m0s: connection refused" "mail/0 after 2m0s: connection refused" "mail/0 after 3m0s: "]`
+	if got := fmt.Sprintf("%q", store.notes); got != want {
+		t.Errorf("the store has the notes %s, want %s", got, want)
 	}
 }
 

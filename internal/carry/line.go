@@ -14,6 +14,8 @@ const (
 	confirmAfter = 61 * time.Second // the store removes what was carried if the target still has it a minute later
 	maxRefusals  = 5                // consecutive calls that do not continue the mark of the target, before the line waits
 	maxTurns     = 10_000           // of a loop that ends when everything is carried
+	noteAgain    = time.Minute      // between two notes of the reason why a line fails
+	noteTimeout  = 5 * time.Second
 )
 
 var (
@@ -53,6 +55,45 @@ func (l line) nodes(store Store) nodes {
 		n.from = ""
 	}
 	return n
+}
+
+// text returns the line as the store has it; empty: its lines are not known.
+func (l line) text() string {
+	switch l.kind {
+	case ofQueue:
+		return l.target.Queue
+	case ofPartition:
+		return l.target.Path()
+	}
+	return ""
+}
+
+// note stores in the source why a line has failed twice or more, once a minute, or that it does not fail any more: people look for the reason there. The
+// line ends as if this had succeeded.
+func (c *Carrier) note(ctx context.Context, l line, failed error) {
+	c.mu.Lock()
+	f, again := c.failing[l]
+	c.mu.Unlock()
+	why, now := "", time.Now()
+	switch {
+	case l.text() == "" || !again || ctx.Err() != nil:
+		return
+	case failed != nil && now.Sub(f.noted) < noteAgain, failed == nil && f.noted.IsZero():
+		return
+	case failed != nil:
+		why = failed.Error()
+	}
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	if c.store.BlockOutbox(ctx, l.source, l.text(), now.Sub(f.since), why) != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f, fails := c.failing[l]; fails {
+		f.noted = now
+		c.failing[l] = f
+	}
 }
 
 // carry does what a line needs now.

@@ -253,6 +253,10 @@ func (l *calledListener) Extend(ctx context.Context, calls []protocol.ExtendCall
 	return many(l.called, "extend", func() []protocol.ExtendAnswer { return l.Listener.Extend(ctx, calls) }, func(a *protocol.ExtendAnswer) error { return a.Err })
 }
 
+func (s *calledStore) BlockOutbox(ctx context.Context, source protocol.Partition, line string, blocked time.Duration, why string) error {
+	return only(s, "block_outbox", func() error { return s.Store.BlockOutbox(ctx, source, line, blocked, why) })
+}
+
 func (s *calledStore) ReadOutbox(ctx context.Context, source protocol.Partition, after string) (protocol.OutboxLines, error) {
 	return call(s, "read_outbox", func() (protocol.OutboxLines, error) { return s.Store.ReadOutbox(ctx, source, after) })
 }

@@ -24,6 +24,10 @@ type OutboxStore interface {
 	// Carry adds entries that AdvanceOutbox has returned to the target, if after is its mark, or its mark is the one of an entry. Without entries it
 	// returns the mark. It registers the queue of the target if the target was empty.
 	Carry(ctx context.Context, source, target Partition, after string, entries []OutboxEntry) (CarryAnswer, error)
+
+	// BlockOutbox notes why a line cannot be carried, and for how long that has been so. With an empty text it notes that the line is not blocked any more. The
+	// next entry that leaves the line has the same effect.
+	BlockOutbox(ctx context.Context, source Partition, line string, blocked time.Duration, why string) error
 }
 
 // MaxLines is how many lines a call of ReadOutbox returns.
@@ -61,6 +65,13 @@ type OutboxLine struct {
 	Since   time.Time // when the job before its first entry ended
 	Entries int64
 	Members []string // of a line that is not addressed, some of its entries, the first ones
+	Blocked OutboxBlock
+}
+
+// An OutboxBlock is the reason why a line cannot be carried. Zero: no reason is known.
+type OutboxBlock struct {
+	Why   string
+	Since time.Time
 }
 
 // Addressed is an entry of a line with the index of its target partition.

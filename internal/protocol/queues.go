@@ -102,6 +102,8 @@ type OutboxCounts struct {
 	Waiting, Bytes int64
 	Oldest         time.Time // when the job before the oldest one ended; zero: none waits
 	Full           bool      // a partition has reached their bound, and no job of its own is taken
+	Blocked        string    // a queue to which they cannot be carried, and why; empty: that is not known
+	BlockedSince   time.Time
 }
 
 // A Head is the job at the front of the waiting jobs.

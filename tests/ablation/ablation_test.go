@@ -58,6 +58,7 @@ var guards = []guard{
 	{"mark that a carry continues", "redisstore/scripts/outbox/carry.lua", "if mark ~= after then\n  first = nil", "if false then\n  first = nil", "redisstore", "TestACarryThatDoesNotContinueTheMarkAddsNothing"},
 	{"age of a mark", "redisstore/scripts/outbox/carry.lua", "tonumber(match(some[i + 1], '\\t(%d+)$') or match(some[i + 1], '^@?(%d+)') or 0)", "tonumber(match(some[i + 1], '^@?(%d+)') or 0)", "redisstore", "TestTheMarkOfALineThatWasBlockedForLongIsKept"},
 	{"value that nobody can read", "redisstore/scripts/repair/verify_outbox.lua", "if not is_readable(value) then", "if false then", "redisstore", "TestAnEntryThatNobodyCanReadIsSetAside"},
+	{"late call to a line without entries", "redisstore/scripts/outbox/block_outbox.lua", "if not waits then return 0 end", "", "redisstore", "TestTheReasonWhyALineIsBlockedIsShown"},
 	{"ID in a mark", "redisstore/scripts/outbox/advance_outbox.lua", "if its == id then return true end", "return true", "redisstore", "TestASourceThatWentBackRedrawsAndLosesNothing"},
 	{"new numbers after a loss", "redisstore/scripts/outbox/advance_outbox.lua", "if knows then taken = waits else redrawn = waits end", "taken = waits", "redisstore", "TestASourceThatWentBackRedrawsAndLosesNothing"},
 	{"confirmation of a carry", "redisstore/scripts/outbox/advance_outbox.lua", "asked >= noted_ms * 1000 + CONFIRMED_US", "asked >= 0", "redisstore", "TestALateAnswerConfirmsNothing"},

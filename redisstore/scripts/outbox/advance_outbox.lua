@@ -1,9 +1,9 @@
 -- advance_outbox.lua: note what a target partition has taken, and return what it gets next. See lib/outbox.lua for the states. It changes at most 500 entries.
--- KEYS[1] …:state      hash  layout, outbox, paused, limit, groups
+-- KEYS[1] …:state      hash  layout, outbox, paused, limit, groups, blocked
 -- KEYS[2] …:outbox     zset  entries that wait
 -- KEYS[3] …:outgoing   hash  "<queue>\t<job ID>" -> value of an entry
 -- KEYS[4] …:delivered  zset  entries that were carried, until this is confirmed
--- KEYS[5] …:carried    hash  target -> what it has taken
+-- KEYS[5] …:carried    hash  target -> what it has taken; "!<target>" -> why it is blocked, see block_outbox.lua: this ends when an entry was carried
 -- KEYS[6...] …:ready   list  IDs of jobs to run now. These five are there if jobs are taken from the source: if its outbox was full, a worker is woken
 -- KEYS[7...] …:due     zset  job ID -> instant it is due, Unix ms
 -- KEYS[8...] …:turns   zset  groups that may start a job, see lib/groups.lua
@@ -20,7 +20,7 @@ local CONFIRMED_US = 60000000 -- so much later a second answer of the target con
 local MAX_KEPT, MAX_KEPT_BYTES = 20000, 67108864 -- of delivered: then the oldest of the line leave early
 local FORGET_MS = 604800000 -- what is known of a target without entries is forgotten
 -- uses: limits clock layout strings outbox
-local state = redis.call('HMGET', STATE, 'layout', 'outbox', 'paused', 'limit', 'groups')
+local state = redis.call('HMGET', STATE, 'layout', 'outbox', 'paused', 'limit', 'groups', 'blocked')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local target, mark, want, asked = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[5])
@@ -29,7 +29,7 @@ redis.call('HLEN', OUTGOING)
 -- a deleted queue: a late call writes nothing
 if not state[2] and n_waiting + n_kept == 0 then return { whole(now_us), 0, mark, 0, 0, 0 } end
 
-local stored = redis.call('HGET', CARRIED, target)
+local stored, blocked = unpack(redis.call('HMGET', CARRIED, target, '!' .. target))
 local high, gone, confirms, noted_ms, known = match(stored or '', '^(%d+) (%d+) (%d+) (%d+)\t(.*)$')
 high, gone, confirms, noted_ms, known = sum_of(high) or 0, sum_of(gone) or 0, sum_of(confirms) or 0, sum_of(noted_ms) or 0, known or ''
 noted_ms = math.min(noted_ms, now_ms) -- the clock stepped back
@@ -112,7 +112,7 @@ if notes and not stored then
   local some = redis.call('HRANDFIELD', CARRIED, 2, 'WITHVALUES')
   for i = 1, #some, 2 do
     local first, last = '[' .. some[i] .. '\t', '(' .. some[i] .. '\n'
-    local since = tonumber(match(some[i + 1], '^%d+ %d+ %d+ (%d+)\t') or 0)
+    local since = tonumber(match(some[i + 1], '^%d+ %d+ %d+ (%d+)\t') or match(some[i + 1], '^(%d+) ') or 0) -- the second one: of a note
     local used = redis.call('ZRANGEBYLEX', OUTBOX, first, last, 'LIMIT', '0', '1')[1] or redis.call('ZRANGEBYLEX', DELIVERED, first, last, 'LIMIT', '0', '1')[1]
     if not used and now_ms - since > FORGET_MS then old_targets[#old_targets + 1] = some[i] end
   end
@@ -137,6 +137,10 @@ end
 
 redis.call('ZREM', OUTBOX, '') -- the first write needs no memory
 move(taken, OUTBOX, DELIVERED, -1)
+if blocked and #taken > 0 then
+  redis.call('HDEL', CARRIED, '!' .. target)
+  if match(state[6] or '', '^[^\t]*') == target then redis.call('HDEL', STATE, 'blocked') end
+end
 move(missing, DELIVERED, OUTBOX, 1)
 if #redrawn > 0 then
   local into = {}

@@ -2,10 +2,12 @@
 -- KEYS[1] …:state      hash  layout
 -- KEYS[2] …:outbox     zset  entries that wait, see lib/outbox.lua
 -- KEYS[3] …:delivered  zset  those that were carried
+-- KEYS[4] …:carried    hash  "!<line>" -> why it is blocked, see block_outbox.lua
 -- ARGV[1] the line after which it begins; empty: the first
--- Returns the line after which the next call begins, empty: there are no more; lines, four values each: the line, when the job before its first
--- entry ended, Unix ms, how many entries it has, and if it is not addressed its first members without the line, at most 500 of all lines, else 0; the targets.
-local OUTBOX, DELIVERED = KEYS[2], KEYS[3]
+-- Returns the line after which the next call begins, empty: there are no more; lines, five values each: the line, when the job before its first
+-- entry ended, Unix ms, how many entries it has, if it is not addressed its first members without the line, at most 500 of all lines, else 0, and why it is
+-- blocked (empty: that is not known); the targets.
+local OUTBOX, DELIVERED, CARRIED = KEYS[2], KEYS[3], KEYS[4]
 local MAX_LINES = 100
 -- uses: limits layout strings
 local refusal = newer(redis.call('HGET', KEYS[1], 'layout'))
@@ -39,6 +41,7 @@ for _, member in ipairs(waiting) do
       for i = 1, #members do members[i] = sub(members[i], #line + 2) end
     end
     lines[n + 1], lines[n + 2], lines[n + 4] = line, ended, members
+    lines[n + 5] = redis.call('HGET', CARRIED, '!' .. line) or ''
     lines[n + 3] = redis.call('ZLEXCOUNT', OUTBOX, '[' .. line .. '\t', '(' .. line .. '\n')
   end
 end

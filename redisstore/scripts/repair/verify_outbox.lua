@@ -10,11 +10,12 @@
 --   outbox, delivered  their entries. Those without a value are removed. A waiting one with a value that no version can read holds up its line, and becomes a
 --                      dead job of this queue
 --   sums               the field outbox of state, which is computed again
---   carried            a number that is higher than the last drawn one: that is raised
+--   carried            a number that is higher than the last drawn one: that is raised. A line that is blocked is only reported
 -- ARGV[3] the position in the list, as the last call answered; empty: the beginning. For sums: the field as it was before and after the entries were read,
 -- and a tab, bytes of those that wait, a tab, bytes of those that were carried; empty: it has changed meanwhile, and the bytes are not compared
 -- Returns the new position, empty at the end; the field outbox before and after the call; the bytes of the entries of this page that remain; for each fault
--- three values: its ID (a job, a target, or the field), 1 if it was repaired, else 0, and "unreadable" for a value that cannot be read, else empty.
+-- three values: its ID (a job, a target, or the field), 1 if it was repaired, else 0, and "unreadable" for a value that cannot be read, why a line is
+-- blocked, else empty.
 local STATE, OUTBOX, OUTGOING, DELIVERED, CARRIED, JOBS, DEAD = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local repairs, what, at = ARGV[1] == '1', ARGV[2], ARGV[3]
 -- uses: limits clock layout strings outbox
@@ -54,8 +55,12 @@ elseif what == 'carried' then
   local page = redis.call('HSCAN', CARRIED, at == '' and '0' or at, 'COUNT', 100)
   if page[1] ~= '0' then position = page[1] end
   for i = 1, #page[2], 2 do
-    local high = sum_of(match(page[2][i + 1], '^(%d+) ')) or 0
-    if high > box.sent then
+    local line, why = match(page[2][i], '^!(.*)$'), match(page[2][i + 1], '^%d+ %d+ (.*)$')
+    local high = not line and sum_of(match(page[2][i + 1], '^(%d+) ')) or 0
+    if line and why then
+      local waits = redis.call('ZRANGEBYLEX', OUTBOX, '[' .. line .. '\t', '(' .. line .. '\n', 'LIMIT', '0', '1')[1]
+      if waits then add_fault(line, false, 'blocked ' .. why) end
+    elseif high > box.sent then
       add_fault(page[2][i], repairs)
       box.sent, changed = high, true
     end

@@ -28,3 +28,9 @@ func (s *Store) AdvanceOutbox(ctx context.Context, source, target protocol.Parti
 func (s *Store) Carry(ctx context.Context, source, target protocol.Partition, after string, entries []protocol.OutboxEntry) (protocol.CarryAnswer, error) {
 	return one(s, "carry", func() (protocol.CarryAnswer, error) { return s.Store.Carry(ctx, source, target, after, entries) }, target)
 }
+
+// BlockOutbox calls Fault with "block outbox".
+func (s *Store) BlockOutbox(ctx context.Context, source protocol.Partition, line string, blocked time.Duration, why string) error {
+	_, err := one(s, "block outbox", func() (struct{}, error) { return struct{}{}, s.Store.BlockOutbox(ctx, source, line, blocked, why) }, source)
+	return err
+}

@@ -90,6 +90,9 @@ func (s *session) queueText(q queueLine, counts, oldestOfGroups string, targets 
 	row("To other queues", outboxText(q.QueueInfo))
 	for _, target := range targets {
 		row("", fmt.Sprintf("%s to %s, the oldest %s", format.Count(target.Waiting), target.Queue, format.Away(target.Oldest.Sub(q.Now))))
+		if target.Blocked != "" {
+			row("", fmt.Sprintf("could not be brought there, first %s: %s", format.Away(target.BlockedSince.Sub(q.Now)), target.Blocked))
+		}
 	}
 	row("Schedules", format.Count(q.Schedules))
 	row("Workers", format.Count(q.Workers))
