@@ -147,6 +147,44 @@ func TestAJobMayBeFollowedOnceBeforeAndOnceAfterTheServerWasEmptied(t *testing.T
 	}
 }
 
+// If its queue loses the end of a job, the job runs again, and another one follows. If the queue of the job that follows goes back shortly before the run
+// ends, that one may be missing.
+func TestWhatFollowsAJobIsComparedWithWhatItsQueueHasLost(t *testing.T) {
+	followed := jobKey("e", followedJobs-1) // the next one follows on its own queue
+	for _, c := range []struct {
+		story  string
+		follow []int // the instants of the runs that are followed, ms
+		want   Rule
+		do     func(s *story)
+	}{
+		{"one follows each run", []int{60, 2000}, "", func(s *story) { s.wentBack("q", 50, 1000) }},
+		{"two follow, and its queue lost nothing of it", []int{60, 2000}, Doubled, func(s *story) { s.wentBack("q", 3000, 4000) }},
+		{"three follow, and its queue lost one end", []int{60, 2000, 2000}, Doubled, func(s *story) { s.wentBack("q", 50, 1000) }},
+		{"two follow, and another queue went back", []int{60, 2000}, Doubled, func(s *story) { s.wentBack("other", 50, 1000) }},
+		{"two follow after the server was emptied, and its queue lost an end before", []int{2000, 2000}, Doubled, func(s *story) {
+			s.wentBack("q", 50, 100)
+			s.Emptied = Window{s.at(1000), s.at(1100)}
+		}},
+		{"nothing follows, and its queue went back at the end", nil, "", func(s *story) { s.wentBack("q", 50, 1000) }},
+		{"nothing follows, and its queue went back long before the end", nil, Lost, func(s *story) {
+			s.wentBack("q", 50, 1000)
+			s.lastEnd = s.at(100_000)
+		}},
+	} {
+		s := newStory()
+		fences := map[int]int64{60: s.run(s.a, followed, 60, Done), 2000: s.run(s.a, followed, 2000, Done)}
+		for i, at := range c.follow {
+			s.run(s.a, followerKey(followed, fmt.Sprintf("x#done-%d.%d", fences[at], 1+i)), 2100+i, Done)
+		}
+		c.do(s)
+		checker := Checker{history: s.History, snapshot: s.Snapshot}
+		checker.checkFollowers()
+		if got := len(checker.found); c.want == "" && got > 0 || c.want != "" && (got != 1 || checker.found[0].Rule != c.want) {
+			t.Errorf("%s: found %v, want %q", c.story, checker.found, c.want)
+		}
+	}
+}
+
 func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 	occurrence := "every@2026-03-08T09:00:01Z"
 	for _, c := range []struct {

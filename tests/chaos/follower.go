@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/chimejobs/chime"
 )
@@ -24,12 +25,18 @@ func isFollowed(key string) bool {
 	return err == nil && i%followedJobs == followedJobs-1
 }
 
-// onDone is the option of such a job on a queue. Of four such jobs one follows on the same queue, the others on the three queues of the run, one each.
+// onDone is the option of such a job on a queue.
 func onDone(key, queue string) chime.EnqueueOption {
+	options := []chime.EnqueueOption{chime.MaxAttempts(maxAttempts), chime.Queue(followerQueue(key, queue))}
+	return chime.OnDone(chime.Item{Name: followerName, Args: key, Options: options})
+}
+
+// followerQueue returns the queue of the job that follows a job with this key on a queue. Of four such jobs one follows on the same queue, the others on the
+// three queues of the run, one each.
+func followerQueue(key, queue string) string {
 	_, index, _ := strings.Cut(key, "/")
 	i, _ := strconv.Atoi(index)
-	where := append([]string{queue}, queueNames...)[i/followedJobs%(1+len(queueNames))]
-	return chime.OnDone(chime.Item{Name: followerName, Args: key, Options: []chime.EnqueueOption{chime.MaxAttempts(maxAttempts), chime.Queue(where)}})
+	return append([]string{queue}, queueNames...)[i/followedJobs%(1+len(queueNames))]
 }
 
 // followerKey returns the key of the job with this ID that follows the job with the key root. Each added job has a key of its own.
@@ -51,7 +58,7 @@ func followedFence(key string) (fence int64) {
 }
 
 // checkFollowers finds jobs that are done and were not followed, and jobs that were followed twice without a cause. A job that was enqueued again may run
-// twice, and so may a job on a queue that went back. What was added before the server was emptied may be gone, or be added again by a call whose reply was
+// twice, and so may a job on a queue that lost its end. What was added before the server was emptied may be gone, or be added again by a call whose reply was
 // lost: then the job runs once before and once after that, and one job follows each of these runs.
 func (c *Checker) checkFollowers() {
 	followers := map[string]map[string]bool{} // root -> keys of the jobs that follow it
@@ -69,7 +76,6 @@ func (c *Checker) checkFollowers() {
 	for key := range c.snapshot.Dead {
 		add(key)
 	}
-	back := len(c.history.Rollbacks) > 0
 	for root, all := range followers {
 		j := c.history.Jobs[root]
 		after := 0 // follow runs after the server was emptied
@@ -79,13 +85,42 @@ func (c *Checker) checkFollowers() {
 			}
 		}
 		before, again := len(all)-after, j != nil && j.Batch.Offered.Before(c.history.Emptied.To)
-		if (before > 1 || after > 1 || len(all) > 1 && !again) && !back && (j == nil || j.Batch.Repeats == 0) {
+		if j != nil {
+			lostBefore, lostAfter := c.history.lostEnds(j)
+			before, after = before-lostBefore, after-lostAfter
+		}
+		if (before > 1 || after > 1 || before+after > 1 && !again) && (j == nil || j.Batch.Repeats == 0) {
 			c.found.add(Doubled, "%s is followed by %d jobs: %v; it %s", root, len(all), slices.Sorted(maps.Keys(all)), ran(j))
 		}
 	}
 	for key, j := range c.history.Jobs {
-		if _, dead := c.snapshot.Dead[key]; isFollowed(key) && !dead && j.done(0) && !back && !j.Batch.Offered.Before(c.history.Emptied.To) && len(followers[key]) == 0 {
+		if _, dead := c.snapshot.Dead[key]; isFollowed(key) && !dead && j.done(0) && len(followers[key]) == 0 && !j.Batch.Accepted.IsZero() && !c.history.mayLose(j.Batch) && !c.history.mayCarryLate(key, j) {
 			c.found.add(Lost, "nothing follows %s; it %s", key, ran(j))
 		}
 	}
+}
+
+// lostEnds returns how many ends of a job its queue may have lost, each with the job that follows: then the job runs again, and another one follows. It
+// returns those before and those after the server was emptied.
+func (h *History) lostEnds(j *Job) (before, after int) {
+	for _, r := range j.Runs {
+		switch {
+		case r.Outcome != Done || !h.lostOn(r.Queue, r.taken(), r.settled()):
+		case r.Fence < h.since():
+			before++
+		default:
+			after++
+		}
+	}
+	return before, after
+}
+
+// carriesAgain is how long a carrier may not notice that another queue has lost what was brought there: it looks a minute later.
+const carriesAgain = 70 * time.Second
+
+// mayCarryLate reports whether the job that follows another one may not have been brought to its queue again when the run ended: that queue went back, not
+// long before the end.
+func (h *History) mayCarryLate(key string, j *Job) bool {
+	queue := followerQueue(key, j.Batch.Queue)
+	return slices.ContainsFunc(h.Rollbacks, func(b Rollback) bool { return b.Slot == queue && h.lastEnd.Sub(b.Back.To) < carriesAgain })
 }
