@@ -28,6 +28,7 @@ type JobPage struct {
 	Jobs      []*JobInfo `json:"jobs"`                // the jobs in order; may be empty although Next is set
 	Next      string     `json:"next,omitempty"`      // JobFilter.After of the next page; empty: this is the last one
 	Looked    int        `json:"looked"`              // how many jobs were read to find these: at most 500
+	Previous  string     `json:"previous,omitempty"`  // with an Order: JobFilter.After of a page in the other order, which has the jobs before this page
 	Restarted bool       `json:"restarted,omitempty"` // waiting jobs: the job after which it was to continue is gone, so it started again at the front
 }
 
@@ -94,7 +95,8 @@ func (j *Jobs) List(ctx context.Context, filter JobFilter) iter.Seq2[*JobInfo, e
 // Delayed, retrying, parked and dead jobs are ordered by their instants, then by their IDs. Parked jobs have a list for each job name, one
 // after the other. Waiting jobs come in the order in which they are taken, at most 300,000 of a partition; then those of
 // groups, group by group; then occurrences that wait for an earlier one to end. Running jobs and those taken ahead are grouped by session of a worker, in the order in which they were taken. With IDs,
-// the order is that of the IDs. The partitions of a queue come one after the other.
+// the order is that of the IDs. The partitions of a queue come one after the other. With an Order, the jobs of all partitions and of all the
+// filter's Queues come in one order, at the cost of a command for each partition and some more for those that have jobs on the page.
 //
 // With the states retrying and delayed, or with Name, Error, Group or Header, the jobs must be read to find those that match: at most 500 in a call. So
 // a page may have few jobs, or none, and still have a Next. Waiting jobs of one group are read alone. A page of long jobs, more than 4 MiB together, is also shorter.
@@ -107,11 +109,17 @@ func (j *Jobs) Page(ctx context.Context, filter JobFilter) (JobPage, error) {
 	if err == nil {
 		found, err = j.read(ctx, &filter)
 	}
+	if err != nil && len(filter.Queues) > 0 {
+		return JobPage{}, fmt.Errorf("chime: list jobs of %d queues: %w", len(filter.Queues), err)
+	}
 	if err != nil {
 		return JobPage{}, fmt.Errorf("chime: list jobs of queue %.40q: %w", filter.Queue, err)
 	}
 	page := JobPage{Jobs: []*JobInfo{}, Restarted: found.Restarted}
 	limit := cmp.Or(filter.Limit, defaultPage)
+	if filter.Order != "" && filter.After != "" && len(found.Jobs) > 0 {
+		page.Previous = found.Jobs[0].Next
+	}
 	for i := range found.Jobs {
 		if len(page.Jobs) == limit {
 			return page, nil
@@ -121,7 +129,7 @@ func (j *Jobs) Page(ctx context.Context, filter JobFilter) (JobPage, error) {
 		if found.Jobs[i].ID == "" || found.Jobs[i].Passed {
 			continue
 		}
-		if info := newJobInfo(filter.Queue, &found.Jobs[i]); filter.means(info, found.Jobs[i].At) {
+		if info := newJobInfo(cmp.Or(found.Jobs[i].Queue, filter.Queue), &found.Jobs[i]); filter.means(info, found.Jobs[i].At) {
 			page.Jobs = append(page.Jobs, info)
 		}
 	}
@@ -136,7 +144,7 @@ func (j *Jobs) read(ctx context.Context, filter *JobFilter) (protocol.JobPage, e
 	}
 	call := protocol.JobPageCall{
 		Queue: filter.Queue, State: string(filter.State), Name: filter.Name, Error: filter.Error, Group: filter.Group, Tried: filter.State == JobRetrying,
-		Before: filter.Before, Since: filter.Since, After: filter.After, Limit: cmp.Or(filter.Limit, defaultPage),
+		Order: string(filter.Order), Queues: filter.Queues, Before: filter.Before, Since: filter.Since, After: filter.After, Limit: cmp.Or(filter.Limit, defaultPage),
 	}
 	if filter.State == JobRetrying {
 		call.State = protocol.JobDelayed

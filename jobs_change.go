@@ -154,6 +154,9 @@ func (b *bulk) validate() error {
 	if b.filter.After != "" {
 		errs = append(errs, protocol.Invalid("JobFilter.After", b.filter.After, "nothing: a change works to the end"))
 	}
+	if b.filter.Order != "" || len(b.filter.Queues) > 0 {
+		errs = append(errs, protocol.Invalid("JobFilter.Order", string(b.filter.Order), "no Order and no Queues: a change is of one queue"))
+	}
 	if b.filter.Limit != 0 {
 		errs = append(errs, protocol.Invalid("JobFilter.Limit", fmt.Sprint(b.filter.Limit), "nothing: a change works to the end"))
 	}

@@ -37,18 +37,35 @@ type JobFilter struct {
 	// Since leaves out jobs before this instant, by the same instants as Before. A page begins there and reads nothing before it.
 	Since time.Time
 
+	// Order is OldestFirst or NewestFirst: the jobs of all partitions in the order of one instant. That is the Due of delayed and retrying jobs, the
+	// Ended of dead ones, and KeptUntil of done ones; other states have no such order. Empty: the order that [Jobs.Page] describes.
+	Order JobOrder
+
+	// Queues are at most 1,000 queues, in place of Queue. They need an Order: a page has the jobs of all of them, in one order. Queues that do not
+	// exist have no jobs.
+	Queues []string
+
 	After string // JobPage.Next of the page before, for the same queue, state and IDs; empty: from the beginning
 	Limit int    // jobs of a page, at most 500. Zero means 100
 }
+
+// A JobOrder is an order of jobs by an instant, see [JobFilter].
+type JobOrder string
+
+const (
+	OldestFirst JobOrder = protocol.OrderOldest // from the first instant to the last
+	NewestFirst JobOrder = protocol.OrderNewest // from the last instant to the first
+)
+
+// maxQueuesOfPage is how many queues a page with an order may have.
+const maxQueuesOfPage = 1000
 
 var jobStates = []JobState{JobWaiting, JobDelayed, JobRetrying, JobRunning, JobTaken, JobParked, JobDead, JobDone}
 
 // validate returns the filter's problems: *InvalidErrors, joined.
 func (f *JobFilter) validate() error {
 	var errs []error
-	if err := protocol.CheckName("queue", f.Queue); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, f.validateOrder()...)
 	switch {
 	case f.State == "":
 		if len(f.IDs) == 0 {
@@ -98,6 +115,42 @@ func (f *JobFilter) validate() error {
 		errs = append(errs, protocol.Invalid("JobFilter.Limit", strconv.Itoa(f.Limit), "1 to "+strconv.Itoa(maxPage)+", or 0 for "+strconv.Itoa(defaultPage)))
 	}
 	return errors.Join(errs...)
+}
+
+// validateOrder returns the problems of the filter's queues and its order.
+func (f *JobFilter) validateOrder() (errs []error) {
+	if len(f.Queues) == 0 || f.Queue != "" {
+		if err := protocol.CheckName("queue", f.Queue); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	switch n := len(f.Queues); {
+	case n == 0:
+	case f.Queue != "" || f.Order == "":
+		errs = append(errs, protocol.Invalid("JobFilter.Queues", strconv.Itoa(n)+" queues", "no Queue, and an Order"))
+	case n > maxQueuesOfPage:
+		errs = append(errs, protocol.Invalid("JobFilter.Queues", strconv.Itoa(n)+" queues", strconv.Itoa(maxQueuesOfPage)+" at most"))
+	}
+	for _, queue := range f.Queues {
+		if err := protocol.CheckName("queue", queue); err != nil {
+			errs = append(errs, err)
+			break
+		}
+	}
+	switch {
+	case f.Order == "":
+	case f.Order != OldestFirst && f.Order != NewestFirst:
+		errs = append(errs, protocol.Invalid("JobFilter.Order", string(f.Order), "oldest or newest"))
+	case !f.State.ordered() || len(f.IDs) > 0:
+		errs = append(errs, protocol.Because(protocol.Invalid("JobFilter.Order", string(f.Order), "the state delayed, retrying, dead or done, and no IDs"),
+			"is given with state "+strconv.Quote(string(f.State))))
+	}
+	return errs
+}
+
+// ordered reports whether the jobs of the state have an order over all partitions.
+func (s JobState) ordered() bool {
+	return s == JobDelayed || s == JobRetrying || s == JobDead || s == JobDone
 }
 
 // means reports whether a job of the queue matches the filter; at is the instant by which the job's state is ordered.

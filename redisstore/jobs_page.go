@@ -15,12 +15,14 @@ import (
 )
 
 // How the jobs of a queue are paged. Each page continues after a job, not after a number of jobs. So a job that does not move is shown
-// exactly once, whatever changes before it. Partitions come one after the other: to merge them by instant, each page would have to read all.
+// exactly once, whatever changes before it. Partitions come one after the other: to merge them by instant, each page has to read all.
 //
 //	delayed, dead, done  the sorted sets due, dead and kept, see jobs_page_ranked.go
 //	parked           the lists of the job names in the order of the names, each a sorted set
 //	waiting          ready from the front, see jobs_page_waiting.go; then line and behind, each in the order of its members
 //	running, taken   the sessions in the order of their names; what a session holds in the order of the fences
+//
+// A call with an Order is different: it merges the sorted sets of all partitions, see jobs_page_ordered.go.
 //
 // A page is a few small commands in a few round trips. None costs the server more than about 4 ms. The most expensive one searches 300,000
 // waiting jobs for the last one shown, if that job has moved by more than a page.
@@ -39,6 +41,9 @@ const behindList = "behind"
 
 // PageJobs returns the next jobs of a queue in one state. It registers nothing and writes nothing.
 func (s *store) PageJobs(ctx context.Context, c protocol.JobPageCall) (protocol.JobPage, error) {
+	if c.Order != "" {
+		return s.pageOrdered(ctx, &c)
+	}
 	partitions, err := s.registeredPartitions(ctx, c.Queue)
 	if err != nil {
 		return protocol.JobPage{}, err
@@ -47,17 +52,24 @@ func (s *store) PageJobs(ctx context.Context, c protocol.JobPageCall) (protocol.
 	if err != nil {
 		return protocol.JobPage{}, err
 	}
-	p := &jobPager{jobReader: jobReader{client: s.client}, space: s.keys, call: &c, cursor: cursor, limit: min(max(c.Limit, 1), protocol.MaxItems), before: math.Inf(1), since: math.Inf(-1)}
-	if !c.Before.IsZero() {
-		p.before = float64(c.Before.UnixNano()) / 1e6
-	}
-	if !c.Since.IsZero() {
-		p.since = float64(c.Since.UnixNano()) / 1e6
-	}
+	p := &jobPager{jobReader: jobReader{client: s.client}, space: s.keys, call: &c, cursor: cursor, limit: min(max(c.Limit, 1), protocol.MaxItems)}
+	p.since, p.before = boundsOf(&c)
 	if err := p.run(ctx, partitions); err != nil {
 		return protocol.JobPage{}, failure("list jobs of", c.Queue, err)
 	}
 	return p.page, nil
+}
+
+// boundsOf returns the scores of a page, in Unix ms: from since, before before.
+func boundsOf(c *protocol.JobPageCall) (since, before float64) {
+	since, before = math.Inf(-1), math.Inf(1)
+	if !c.Since.IsZero() {
+		since = float64(c.Since.UnixNano()) / 1e6
+	}
+	if !c.Before.IsZero() {
+		before = float64(c.Before.UnixNano()) / 1e6
+	}
+	return since, before
 }
 
 // registeredPartitions returns the number of partitions of a queue, ErrNotFound if it is not registered.
@@ -198,7 +210,7 @@ func (p *jobPager) take(ctx context.Context, entries []jobEntry, more bool) (exh
 	if p.call.State == protocol.JobDone {
 		jobs, read, err = p.readKept(ctx, entries)
 	} else {
-		jobs, read, err = p.readEntries(ctx, entries, p.wanted())
+		jobs, read, err = p.readEntries(ctx, entries, wantedBy(p.call))
 	}
 	if err != nil {
 		return false, err
@@ -209,9 +221,9 @@ func (p *jobPager) take(ctx context.Context, entries []jobEntry, more bool) (exh
 	return read == len(entries) && !more, nil
 }
 
-// wanted returns which jobs belong on the page, as far as their bodies show.
-func (p *jobPager) wanted() wantedJobs {
-	name, group, text, tried := p.call.Name, p.call.Group, p.call.Error, p.call.Tried && p.call.State == protocol.JobDelayed
+// wantedBy returns which jobs belong on a page, as far as their bodies show.
+func wantedBy(c *protocol.JobPageCall) wantedJobs {
+	name, group, text, tried := c.Name, c.Group, c.Error, c.Tried && c.State == protocol.JobDelayed
 	if strings.ContainsAny(text, "\\\uFFFD") { // the text in a body may differ from the text that is shown
 		text = ""
 	}

@@ -74,7 +74,18 @@ type JobPageCall struct {
 	Since  time.Time // JobDelayed, JobParked, JobDead: only those whose At is not before it. Zero: all
 	After  string    // JobPage.Next, or FoundJob.Next, of an earlier call for the same queue and state; empty: from the beginning
 	Limit  int       // at most MaxItems
+
+	// Order is OrderOldest or OrderNewest: the jobs of all partitions come in the order of their At. Only for JobDelayed, JobDead and JobDone. A
+	// place to continue from is valid in both orders. Empty: partition by partition.
+	Order  string
+	Queues []string // with Order: the jobs of all these queues, in place of Queue; those that are not registered are left out
 }
+
+// The orders of a page.
+const (
+	OrderOldest = "oldest"
+	OrderNewest = "newest"
+)
 
 // JobPage is the answer to a JobPageCall. It may be short, or without jobs, although there are more.
 type JobPage struct {
@@ -105,6 +116,7 @@ type FoundJob struct {
 	// BarredUntil is the instant until which Once bars the ID of a job that has ended; zero: it does not. If no result is kept, ID is empty.
 	BarredUntil time.Time
 	Next        string // in a page: continues after this job
+	Queue       string // in a page with an order: its queue
 	Passed      bool   // in a page: the call does not want it; only ID, State and Next are set
 }
 

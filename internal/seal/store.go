@@ -292,7 +292,7 @@ func (s *Store) PageJobs(ctx context.Context, call protocol.JobPageCall) (protoc
 	call.Error = ""
 	page, err := s.Store.PageJobs(ctx, call)
 	for i := range page.Jobs {
-		s.openFound(call.Queue, &page.Jobs[i])
+		s.openFound(cmp.Or(page.Jobs[i].Queue, call.Queue), &page.Jobs[i])
 	}
 	return page, err
 }
