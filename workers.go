@@ -58,6 +58,32 @@ func ParseWorker(name string) (host string, pid int, version string, ok bool) {
 	return protocol.ParseWorkerName(name)
 }
 
+// A VersionInfo is a version of a program, and when it was first seen.
+type VersionInfo struct {
+	Version string    `json:"version"` // as WorkerInfo.Version
+	First   time.Time `json:"first"`   // when the first worker of this version started, by the store's clock
+}
+
+// Versions returns when each version of a program was first seen, the newest first: when a deployment began. The store keeps 1,000 versions. Workers of
+// unknown versions, and those of programs of an earlier version of chime, are not counted.
+func (w *Workers) Versions(ctx context.Context) ([]VersionInfo, error) {
+	if w.store == nil {
+		return nil, fmt.Errorf("chime: list versions: %w", errNilStore)
+	}
+	if ctx == nil {
+		return nil, fmt.Errorf("chime: list versions: %w", errNilContext)
+	}
+	found, err := w.store.Versions(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("chime: list versions: %w", err)
+	}
+	versions := make([]VersionInfo, len(found))
+	for i, v := range found {
+		versions[i] = VersionInfo(v)
+	}
+	return versions, nil
+}
+
 // List returns the live workers, in the order of their names. If the store has lost the announcement of a worker that runs a job, the worker is
 // listed with its name and its jobs. A worker whose session has lapsed is not listed, and neither are its jobs: see JobInfo.Vanished.
 func (w *Workers) List(ctx context.Context) ([]*WorkerInfo, error) {

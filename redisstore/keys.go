@@ -22,7 +22,7 @@ func (k keyspace) shared() map[string]string {
 	return map[string]string{
 		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.served(): "zset",
 		k.pruned():  "hash",
-		k.workers(): "hash", k.beats(): "zset",
+		k.workers(): "hash", k.beats(): "zset", k.versions(): "zset",
 		c.records: "hash", c.index: "zset", c.unfinished: "zset", c.swept: "zset", c.owned: "zset",
 	}
 }
@@ -50,6 +50,9 @@ func (k keyspace) workers() string { return string(k) + ":workers" }
 
 // beats is a sorted set: worker → its last sign of life, Unix ms; removed after WorkerRetention.
 func (k keyspace) beats() string { return string(k) + ":beats" }
+
+// versions is a sorted set: version of a program → when its first worker started, Unix ms; the newest 1,000.
+func (k keyspace) versions() string { return string(k) + ":versions" }
 
 // collections builds the keys of the collections, which share the hash tag /collections: no queue has a / in its name.
 func (k keyspace) collections() collectionKeys {

@@ -33,12 +33,12 @@ var callsOf = map[protocol.Use][]string{
 		"Place", "Owed", "Postpone", "RepairOrphans", "Sweep", "Bury", "Queues", "Served", "QueueStats", "Workers", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Days", "Backfill", "Sample",
 		"PutCollection", "DeleteCollection", "FindCollection", "PageCollections", "ReserveName", "ReleaseNames", "CollectionNames", "FinishTransition", "MoveSwept", "SecretsVersion", "RaiseSecretsVersion",
 	},
-	useView: {"QueueStats", "Samples", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "QueuesOf", "PageJobs", "PageGroups", "CountGroups", "PlaceOf", "Newest", "Workers", "Held", "Leader", "Await", "Soonest", "Runs", "Days", "Verify", "FindCollection", "PageCollections", "CollectionNames", "SecretsVersion"},
+	useView: {"QueueStats", "Samples", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "QueuesOf", "PageJobs", "PageGroups", "CountGroups", "PlaceOf", "Newest", "Workers", "Versions", "Held", "Leader", "Await", "Soonest", "Runs", "Days", "Verify", "FindCollection", "PageCollections", "CollectionNames", "SecretsVersion"},
 	useOperate: {
 		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "SetGroup", "SetGroups", "PauseGroup", "PurgeGroup", "BeginPurge", "PurgeStep", "DeleteQueue", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
 		"Place", "Owed", "Postpone", "RepairOrphans", "Sweep", "Bury", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Days", "Backfill", "Sample",
 		"PutCollection", "DeleteCollection", "FindCollection", "PageCollections", "ReserveName", "ReleaseNames", "CollectionNames", "FinishTransition", "MoveSwept", "SecretsVersion", "RaiseSecretsVersion",
-		"FindJobs", "QueuesOf", "PageJobs", "PageGroups", "CountGroups", "PlaceOf", "Newest", "Workers", "Held", "Leader", "Await", "Verify", "Samples",
+		"FindJobs", "QueuesOf", "PageJobs", "PageGroups", "CountGroups", "PlaceOf", "Newest", "Workers", "Versions", "Held", "Leader", "Await", "Verify", "Samples",
 	},
 }
 

@@ -49,8 +49,13 @@ func (s *store) AnnounceWorker(ctx context.Context, w protocol.WorkerEntry) erro
 		return failure("announce worker", w.Name, err)
 	}
 	args := []any{w.Name, string(text[1:]), w.Age.Milliseconds(), protocol.WorkerRetention.Milliseconds()}
-	if err := s.run(ctx, s.client, newCall(&announceWorkerScript, []string{s.keys.workers()}, args))[0].Err(); err != nil {
+	answer := s.run(ctx, s.client, newCall(&announceWorkerScript, []string{s.keys.workers()}, args))[0]
+	now, err := answer.Int64()
+	if err != nil {
 		return failure("announce worker", w.Name, err)
+	}
+	if w.Version != "" {
+		s.noteVersion(ctx, w.Version, time.UnixMilli(now).Add(-w.Age))
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func TestWithoutAnObserverTheStoreIsTheSame(t *testing.T) {
 // Every call that a role may make is reported. Only two kinds are left out: calls that only an application makes, and methods that make no call.
 func TestEveryCallOfARoleIsReported(t *testing.T) {
 	unreported := []string{
-		"Node", "Server", "MayReplan", "Removals", "Leader", "Runs", "Days", "Soonest", "PauseSchedule", "Backfill", "PauseQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "LimitQueue", "SetGroup", "SetGroups", "PauseGroup", "PurgeGroup", "PageGroups", "CountGroups", "Workers", "Held",
+		"Node", "Server", "MayReplan", "Removals", "Leader", "Runs", "Days", "Soonest", "PauseSchedule", "Backfill", "PauseQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "LimitQueue", "SetGroup", "SetGroups", "PauseGroup", "PurgeGroup", "PageGroups", "CountGroups", "Workers", "Versions", "Held",
 		"Verify", "Samples", "Shapes", "CancelJob", "DeleteJobs", "RequeueJobs", "FindJobs", "QueuesOf", "PageJobs", "PlaceOf", "Newest", "Await",
 		"PutCollection", "DeleteCollection", "FindCollection", "PageCollections", "ReserveName", "ReleaseNames", "CollectionNames", "FinishTransition", "MoveSwept", "SecretsVersion", "RaiseSecretsVersion",
 	}

@@ -22,6 +22,10 @@ type WorkerStore interface {
 	// their Lives. It writes nothing.
 	Workers(ctx context.Context) ([]WorkerEntry, error)
 
+	// Versions returns when each version of a program was first seen: when the first worker that announced it had started. The newest comes first.
+	// It has at most 1,000 versions and writes nothing.
+	Versions(ctx context.Context) ([]VersionSeen, error)
+
 	// Held returns how many jobs of queues each worker holds, by the name it listens under: its running jobs, and those that it has taken
 	// ahead because no slot is free. It reads no job and writes nothing.
 	Held(ctx context.Context, queues []string) (map[string]int, error)
@@ -30,6 +34,12 @@ type WorkerStore interface {
 // WorkerRetention is how long the description of a silent worker is kept: three announcements. A worker of a version that sends no beats is
 // shown for as long.
 const WorkerRetention = 12 * time.Minute
+
+// VersionSeen is a version of a program, and when it was first seen.
+type VersionSeen struct {
+	Version string
+	First   time.Time // by the store's clock
+}
 
 // A WorkerEntry is a worker as it describes itself.
 type WorkerEntry struct {

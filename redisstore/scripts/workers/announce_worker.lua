@@ -2,7 +2,7 @@
 -- KEYS[1] …:workers  hash  worker -> {"seen_ms":…,"since_ms":…,…}: its last call of this script and its start, Unix ms, and ARGV[2]
 -- ARGV[1] worker; ARGV[2] its description: a JSON object without its first brace; ARGV[3] how long it has run, ms
 -- ARGV[4] how long a worker is kept that does not call this any more, ms
--- Returns 1.
+-- Returns its time, Unix ms.
 local WORKERS = KEYS[1]
 local SOME = 100 -- entries that a call reads: every live worker calls this, so all are read in time
 -- uses: clock
@@ -15,4 +15,4 @@ for i = 1, #some, 2 do
 end
 if #gone > 0 then redis.call('HDEL', WORKERS, unpack(gone)) end
 redis.call('HSET', WORKERS, ARGV[1], '{"seen_ms":' .. whole(now_ms) .. ',"since_ms":' .. whole(math.min(since, now_ms)) .. ',' .. ARGV[2])
-return 1
+return now_ms
