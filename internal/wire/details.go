@@ -26,6 +26,10 @@ type Details struct {
 	Due      time.Time         // milliseconds; for a job that failed or was snoozed: when it is due again; zero: it was neither
 	Sealed   []byte            // the sealed ErrorTexts of a sealed envelope; nil: none
 	Alone    bool              // a call that handled the job together with others has failed: it is handled alone
+
+	Batch     string    // the batch of which the job is a member; empty: none
+	SameBatch bool      // of an OnDone or OnDeath: it is a member of the batch of the job before it, if that is one
+	BatchEnd  *BatchEnd // the batch that has ended, in a job that follows it
 }
 
 // Added returns the bodies that are stored with a job to be added at its end. A caller may replace them in a copy of the details.
@@ -57,12 +61,22 @@ type Prior struct {
 	Result    []byte // its Result, encoded
 }
 
+// A BatchEnd is a batch as it was when the job that follows it was added.
+type BatchEnd struct {
+	ID                                     string
+	Total, Done, Dead, Cancelled, Existing int64
+	Created, Sealed, Ended                 time.Time // milliseconds; Sealed may be zero: the batch was cancelled before
+	Cancel                                 bool      // the batch was cancelled
+	Note                                   string
+}
+
 const (
 	MaxFailures     = 5        // the number of last failures in an envelope
 	MaxPriorPayload = 64 << 10 // bytes
 	maxFailureText  = 500      // bytes
 	maxWorkerName   = 200      // bytes
 	maxGroup        = 200      // bytes
+	maxBatch        = 200      // bytes
 )
 
 // AddFailure appends a failed attempt, and drops the oldest failure beyond MaxFailures. The details do not share memory with others.
@@ -88,7 +102,25 @@ type detailsForm struct {
 	Due      int64             `json:"u,omitempty"` // Unix ms
 	Group    string            `json:"g,omitempty"`
 	Sealed   []byte            `json:"x,omitempty"`
-	Alone    bool              `json:"a,omitempty"`
+	Alone    bool              `json:"a,omitempty"` // the keys are sorted: lib/members.lua finds b behind it, in front of all others
+
+	Batch     string        `json:"b,omitempty"`
+	SameBatch bool          `json:"m,omitempty"`
+	BatchEnd  *batchEndForm `json:"c,omitempty"`
+}
+
+type batchEndForm struct {
+	ID        string `json:"i"`
+	Total     int64  `json:"n"`
+	Done      int64  `json:"d"`
+	Dead      int64  `json:"x,omitempty"`
+	Cancelled int64  `json:"c,omitempty"`
+	Existing  int64  `json:"e,omitempty"`
+	Created   int64  `json:"m"` // Unix ms
+	Sealed    int64  `json:"s,omitempty"`
+	Ended     int64  `json:"t"`
+	Cancel    bool   `json:"k,omitempty"`
+	Note      string `json:"o,omitempty"`
 }
 
 type failureForm struct {
@@ -120,12 +152,14 @@ const onlyEnqueued = "\x81\xa1e"
 // encode returns the stored element.
 func (d *Details) encode() []byte {
 	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDone == nil && d.OnDeath == nil && d.Prior == nil && d.Death == nil &&
-		d.In == 0 && d.Queue == "" && d.Offset == 0 && d.Group == "" && d.Due.IsZero() && d.Sealed == nil && !d.Alone && !d.Enqueued.IsZero() {
+		d.In == 0 && d.Queue == "" && d.Offset == 0 && d.Group == "" && d.Due.IsZero() && d.Sealed == nil && !d.Alone && d.Batch == "" && !d.SameBatch &&
+		d.BatchEnd == nil && !d.Enqueued.IsZero() {
 		return appendNumber([]byte(onlyEnqueued), d.Enqueued.UnixMilli())
 	}
 	form := detailsForm{
 		Header: d.Header, Keep: ceilMillis(d.Keep), OnDone: d.OnDone, OnDeath: d.OnDeath, In: ceilMillis(d.In), Queue: d.Queue,
 		Offset: ceilMillis(d.Offset), Group: d.Group, Sealed: d.Sealed, Alone: d.Alone,
+		Batch: d.Batch, SameBatch: d.SameBatch, BatchEnd: d.BatchEnd.form(),
 	}
 	for _, f := range d.Failures[max(0, len(d.Failures)-MaxFailures):] {
 		form.Failures = append(form.Failures, failureForm{f.At.UnixMilli(), Printable(f.Worker, maxWorkerName), PrintableLines(f.Error, maxFailureText)})
@@ -170,7 +204,7 @@ func decodeDetails(element []byte) (*Details, error) {
 	d := &Details{
 		OnDone: some(form.OnDone), OnDeath: some(form.OnDeath), In: time.Duration(form.In) * time.Millisecond, Queue: form.Queue,
 		Keep: time.Duration(form.Keep) * time.Millisecond, Offset: time.Duration(form.Offset) * time.Millisecond, Group: form.Group, Sealed: some(form.Sealed),
-		Alone: form.Alone,
+		Alone: form.Alone, Batch: form.Batch, SameBatch: form.SameBatch, BatchEnd: form.BatchEnd.batch(),
 	}
 	if len(form.Header) > 0 {
 		d.Header = form.Header
@@ -207,6 +241,9 @@ func decodeDetails(element []byte) (*Details, error) {
 		d.Due = time.UnixMilli(form.Due).UTC()
 	}
 	if len(form.Group) > maxGroup || form.Queue != "" && protocol.CheckName("queue", form.Queue) != nil || form.In < 0 || form.In > protocol.MaxDelay.Milliseconds() {
+		return nil, errDetails
+	}
+	if len(form.Batch) > maxBatch || d.BatchEnd != nil && !form.BatchEnd.valid() {
 		return nil, errDetails
 	}
 	if !validDelay(form.Keep) || !validDelay(form.Offset) || !validInstant(form.Enqueued) || !validInstant(form.Due) {

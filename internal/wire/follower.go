@@ -68,11 +68,15 @@ func (e *Envelope) after(ended *Envelope, own Details, queue, schedule string) *
 		elsewhere = ""
 	}
 	own.Queue = "" // it will be there
+	own.Batch = ""
+	if own.SameBatch && ended.Details != nil {
+		own.Batch = ended.Details.Batch
+	}
 	e.Details, e.Planned, e.Schedule = &own, own.Enqueued.Add(own.In), schedule
 	if schedule != "" {
 		e.Planned = ended.Planned
 	}
-	return &protocol.Follower{Body: e.Encode(), In: own.In, Group: own.Group, Queue: elsewhere}
+	return &protocol.Follower{Body: e.Encode(), In: own.In, Group: own.Group, Queue: elsewhere, Batch: own.Batch}
 }
 
 // MaxFollowerDepth is how many jobs may follow one after the other.
