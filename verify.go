@@ -96,6 +96,7 @@ func (f Finding) String() string {
 //	flag          a missing flag of the queue, for example that it has parked jobs             it is set
 //	count         a queue's limit counts more or fewer jobs than run                           they are counted again
 //	outbox        a job on its way to another queue is gone or unreadable, or they are miscounted  it is removed, or becomes a dead job; they are counted again
+//	batch         the members of a batch are counted wrongly, or the batch is not known        they are counted again
 //	foreign       a key whose type is not chime's                                              nothing: the rest of that partition was not read
 type FindingKind string
 
@@ -126,6 +127,7 @@ const (
 	FoundCount        FindingKind = protocol.FoundCount
 	FoundForeign      FindingKind = protocol.FoundForeign
 	FoundOutbox       FindingKind = protocol.FoundOutbox
+	FoundBatch        FindingKind = protocol.FoundBatch
 )
 
 // Verify reads a store that is in use, and reports the damage of manual edits, evictions and failovers: states that scripts never leave behind. In

@@ -30,17 +30,19 @@ const (
 
 var grants = map[protocol.Use]grant{
 	protocol.UseEnqueue: {
-		scripts: []*script.Script{&enqueueScript, &enqueueOneScript, &sealScript},
+		scripts: append([]*script.Script{&enqueueScript, &enqueueOneScript, &sealScript}, fillScripts...),
 		plain:   strings.Fields("eval evalsha eval_ro hello hget hmget hsetnx info ping time type"),
 		keys: func(k keyspace) []string {
-			return readAndWrite(append([]string{k.queues()}, k.everyPartition().enqueueing()...)...)
+			every, home := k.everyPartition(), k.everyHome()
+			patterns := append([]string{k.queues()}, every.enqueueing()...)
+			return readAndWrite(append(patterns, every.batches, every.reports, home.state, home.made, home.tended, home.batch("*"))...)
 		},
 		wakes: true,
 	},
 	protocol.UseWork: {
 		scripts: append([]*script.Script{
 			&workScript, &reportScript, &pollScript, &leaveScript, &measureScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &sealScript, &replaceScript,
-		}, tickScripts...),
+		}, slices.Concat(tickScripts, batchScripts)...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx hstrlen info llen lrange ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrem zremrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
 	},
@@ -56,7 +58,7 @@ var grants = map[protocol.Use]grant{
 	useOperate: {
 		scripts: slices.Concat(scheduleScripts, tickScripts, []*script.Script{
 			&verifyStateScript, &verifyStraysScript, &verifyBodiesScript, &verifyPlaceScript, &verifyJobScript, &verifySchedulesScript, &verifyOpensScript,
-			&verifyBehindScript, &verifyRecordsScript, &verifyHistoriesScript, &verifyGroupsScript, &verifyFlightsScript, &verifyOutboxScript, &listGroupsScript, &countGroupsScript, &countFlightsScript, &oldestInLineScript, &inTurnScript,
+			&verifyBehindScript, &verifyRecordsScript, &verifyHistoriesScript, &verifyGroupsScript, &verifyFlightsScript, &verifyOutboxScript, &countMembersScript, &recountBatchScript, &listGroupsScript, &countGroupsScript, &countFlightsScript, &oldestInLineScript, &inTurnScript,
 		}),
 		plain: slices.Concat(scheduleCommands, viewCommands),
 		keys:  everyKey, wakes: true, listens: true,
@@ -68,12 +70,12 @@ var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hgetall
 
 // Commands of a scheduler.
 var (
-	scheduleScripts = []*script.Script{
+	scheduleScripts = append([]*script.Script{
 		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &purgeGroupScript, &deleteQueueScript, &pauseQueueScript,
 		&pollScript, &leadScript, &resignScript,
 		&enqueueScript, &enqueueOneScript, &sealScript,
 		&putCollectionScript, &deleteCollectionScript, &reserveScript, &releaseScript, &finishTransitionScript, &moveSweptScript, &raiseSecretsScript,
-	}
+	}, batchScripts...)
 	scheduleCommands = strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx hstrlen info llen lrange ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan")
 )
 
@@ -82,7 +84,14 @@ var tickScripts = []*script.Script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &repairOrphansScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript, &homesScript,
 	&limitQueueScript, &limitGroupScript, &purgeScript, &unlistQueueScript, &noteDeletedScript, &removeScript, &residentsScript, &standingsScript, &copiesScript, &barScript, &raiseScript, &replanScript, &notePrunedScript, &registerSchedulesScript, &sampleScript,
 	&readOutboxScript, &addressOutboxScript, &advanceOutboxScript, &carryScript, &blockOutboxScript,
+	&discardScript,
 }
+
+// fillScripts are the scripts that create, fill and seal batches, and let them grow. batchScripts also count and end them.
+var (
+	fillScripts  = []*script.Script{&openBatchScript, &noteFillScript, &sealBatchScript, &growBatchScript, &reportBatchScript, &countBatchScript}
+	batchScripts = append([]*script.Script{&endBatchScript, &readReportsScript, &ackReportsScript, &tendBatchesScript, &cancelBatchScript, &deleteBatchScript}, fillScripts...)
+)
 
 func everyKey(k keyspace) []string { return readAndWrite(k.all()) }
 

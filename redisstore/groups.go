@@ -151,7 +151,7 @@ func (s *store) PurgeGroup(ctx context.Context, queue, group, upTo string) (done
 		}
 		upTo = lastPlace(reply(state.Val()).text(0))
 	}
-	keys := []string{k.state, k.jobs, k.crashes, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.once, k.results, k.kept, k.callers}
+	keys := []string{k.state, k.jobs, k.crashes, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.once, k.results, k.kept, k.callers, k.batches, k.reports}
 	values, err := s.runOne(ctx, "purge a group of", queue, newCall(&purgeGroupScript, keys, []any{rand.Text(), group, upTo, after}))
 	if err != nil {
 		return done, upTo, err

@@ -127,7 +127,7 @@ func (d *discarding) call(ctx context.Context, positions []int) (letters string,
 	k := d.store.keys.partition(d.partition)
 	keys := []string{
 		k.state, k.sessions, k.jobs, k.due, k.ready, k.dead, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed,
-		k.counters, k.runs, k.callers, k.idle, k.unhandled, k.stale, k.results, k.kept, k.last, k.history, k.once, k.after, k.line, k.places, k.turns, k.groups, k.grules, k.opens,
+		k.counters, k.runs, k.callers, k.idle, k.unhandled, k.stale, k.results, k.kept, k.last, k.history, k.once, k.after, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.batches, k.reports,
 	}
 	args := []any{d.act, rand.Text(), d.store.keys.wake(), len(d.sessions), len(d.lists), len(positions), d.mark}
 	for _, session := range d.sessions {

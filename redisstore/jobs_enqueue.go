@@ -107,7 +107,10 @@ func (s *store) enqueueOneCall(c *protocol.EnqueueCall) call {
 // textOf returns a body as a string that shares its memory: nothing changes a body before the call is answered.
 func textOf(body []byte) string { return unsafe.String(unsafe.SliceData(body), len(body)) }
 
-func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
+func (s *store) enqueueCall(c *protocol.EnqueueCall) call { return s.enqueueWith(c, nil) }
+
+// enqueueWith is enqueueCall for members of a batch; fill is nil if the jobs are no members.
+func (s *store) enqueueWith(c *protocol.EnqueueCall, fill *fillArgs) call {
 	ordinary := ordinaryItems(c)
 	large := "0"
 	for i := range c.Items {
@@ -117,12 +120,15 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 	}
 	keys := s.hotKeys(c.Partition)
 	n, manual := len(keys.enqueue), hasManual(c.Items[ordinary:])
-	grouped := manual || hasGroup(c.Items[ordinary:])
+	grouped := manual || fill != nil || hasGroup(c.Items[ordinary:])
 	if grouped {
 		n += len(keys.grouping)
 	}
 	if manual {
 		n++
+	}
+	if fill != nil {
+		n += 2
 	}
 	call := beginCall(&enqueueScript, n, keys.enqueue...)
 	if grouped {
@@ -131,7 +137,11 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 	if manual {
 		call.args = append(call.args, keys.last)
 	}
-	args := append(call.args, c.Caller, c.Number, keys.wake, large, ordinary)
+	how := any(ordinary)
+	if fill != nil {
+		call.args, how = append(call.args, keys.batches, keys.reports), fill.text(ordinary)
+	}
+	args := append(call.args, c.Caller, c.Number, keys.wake, large, how)
 	call.buffer.texts = slices.Grow(call.buffer.texts[:0], len(c.Items))[:len(c.Items)]
 	for i := range c.Items {
 		item := &c.Items[i]
@@ -218,6 +228,11 @@ func enqueueAnswer(c *protocol.EnqueueCall, cmd *redis.Cmd) (answer protocol.Enq
 	if err != nil {
 		return protocol.EnqueueAnswer{Err: err}, false
 	}
+	return enqueueAnswerOf(c, values)
+}
+
+// enqueueAnswerOf is enqueueAnswer for an answer without an error.
+func enqueueAnswerOf(c *protocol.EnqueueCall, values reply) (answer protocol.EnqueueAnswer, isNew bool) {
 	answer = protocol.EnqueueAnswer{
 		Now: values.now(), Existing: make([]bool, len(c.Items)),
 		Ticket: protocol.EnqueueTicket{Score: values.number(1), Until: time.Now().Add(oneFor)},
@@ -263,16 +278,19 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 		}
 		keys := []string{
 			k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.stale, k.once, k.dead, k.crashes, k.after, k.sessions, k.unhandled, k.last, k.line, k.places,
-			k.turns, k.groups, k.grules, k.opens,
+			k.turns, k.groups, k.grules, k.opens, k.batches, k.reports,
 		}
 		plain := *item
 		plain.Own, plain.Once, plain.Schedule = false, 0, ""
-		onceMs := any("")
+		once := ""
 		if item.Once > 0 {
-			onceMs = item.Once.Milliseconds()
+			once = strconv.FormatInt(item.Once.Milliseconds(), 10)
+		}
+		if call.Batch != "" {
+			once += "\t" + call.Batch
 		}
 		args := []any{
-			call.Token, s.keys.wake(), len(at.sessions), len(at.lists), at.mark, item.ID, at.shared[item.ID], item.Body, when(&plain), onceMs,
+			call.Token, s.keys.wake(), len(at.sessions), len(at.lists), at.mark, item.ID, at.shared[item.ID], item.Body, when(&plain), once,
 		}
 		for _, session := range at.sessions {
 			keys, args = append(keys, k.inflight(session)), append(args, session)

@@ -109,7 +109,7 @@ func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protoc
 	}
 	k := s.keys.partition(p)
 	keys := []string{k.state, k.jobs, k.dead, k.ready, k.crashes, k.schedules, k.due, k.idle, k.unhandled, k.last, k.history, k.counters}
-	keys = append(append(keys, k.grouping()...), k.outbox, k.outgoing)
+	keys = append(append(keys, k.grouping()...), k.outbox, k.outgoing, k.batches, k.reports)
 	args := []any{s.options.ParkedRetention.Milliseconds(), s.options.MaxDead, s.keys.wake(), s.endedPrefix(p.Queue), 0}
 	lists := map[string]int{} // name -> which one, from 1
 	for i := range burials {
@@ -129,6 +129,9 @@ func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protoc
 		body, in, queue := []byte(nil), "0", ""
 		if b.Follower != nil {
 			body, in, queue = b.Follower.Body, cmp.Or(followsLater(b.Follower), in), b.Follower.Queue
+			if b.Follower.Batch != "" {
+				queue += "\t" + b.Follower.Batch
+			}
 		}
 		args = append(args, b.Entry, lists[b.List], read, b.Dead, body, in, queue)
 	}

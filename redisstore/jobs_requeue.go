@@ -70,7 +70,7 @@ func manualField(job *protocol.RequeuedJob) string {
 
 func (s *store) requeue(ctx context.Context, partition protocol.Partition, w *whereabouts, jobs []protocol.RequeuedJob, positions []int) (string, error) {
 	k := s.keys.partition(partition)
-	keys := []string{k.state, k.jobs, k.due, k.ready, k.dead, k.crashes, k.callers, k.idle, k.unhandled, k.stale, k.last, k.history, k.line, k.places, k.turns, k.groups, k.grules, k.opens}
+	keys := []string{k.state, k.jobs, k.due, k.ready, k.dead, k.crashes, k.callers, k.idle, k.unhandled, k.stale, k.last, k.history, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.batches, k.reports}
 	args := []any{rand.Text(), s.keys.wake(), len(w.lists)}
 	for _, list := range w.lists {
 		keys, args = append(keys, k.parked(list)), append(args, list)

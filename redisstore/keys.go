@@ -92,7 +92,7 @@ const elections = "leader"
 // partition builds the keys of one partition: `<namespace>:{<queue>}:…`, further partitions `<namespace>:{<queue>/1}:…`.
 func (k keyspace) partition(p protocol.Partition) partitionKeys {
 	tag := string(k) + ":{" + p.Queue
-	if p.Index > 0 {
+	if p.Index > 0 || p.IsHome() {
 		tag += "/" + strconv.Itoa(p.Index)
 	}
 	tag += "}:"
@@ -106,6 +106,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		last: tag + "last", history: tag + "history", zones: tag + "zones",
 		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", sampled: tag + "sampled", measured: tag + "measured", shapes: tag + "shapes", minutes: tag + "minutes", hours: tag + "hours",
 		outbox: tag + "outbox", delivered: tag + "delivered", outgoing: tag + "outgoing", carried: tag + "carried", inbox: tag + "inbox",
+		batches: tag + "batches", reports: tag + "reports",
 		unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
@@ -137,7 +138,8 @@ type partitionKeys struct {
 	// The fields of state: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with
 	// a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; absent: no job is parked), layout, large,
 	// crashed (there may be …:crashes), turn, swept and tended (see scripts/queues/sweep.lua), stale (there is …:stale), purge (start of one that has
-	// not ended, Unix ms), asked (jobs in flight that were cancelled), groups (there is …:places or …:groups), grules (there is …:grules).
+	// not ended, Unix ms), asked (jobs in flight that were cancelled), groups (there is …:places or …:groups), grules (there is …:grules),
+	// batches (when the next report of …:reports is due, Unix ms; 0: none is; absent: there is no …:batches).
 	state string // hash: field → its value
 
 	schedules string // hash: schedule → definition, JSON
@@ -180,6 +182,9 @@ type partitionKeys struct {
 	outgoing  string // hash: "<queue>\t<job ID>" → the job, of both
 	carried   string // hash: target partition → "<high> <gone> <number> <Unix ms>\t<mark>": what it has taken
 	inbox     string // hash: source partition → "<mark>\t<written, Unix µs>"; the mark is "<number> <job ID>" of what was carried last, or "@<Unix µs>" without a job
+
+	batches string // hash: batch → "<version> <added> <done> <dead> <cancelled> <away> <existing> <position> <flags> <Unix ms> <to>": its members here (see scripts/lib/members.lua)
+	reports string // sorted set: batch → instant from which these counts are to be reported to its home, Unix ms
 
 	unhandled string // sorted set: job name with parked jobs → instant since which its oldest one is parked, or later; * for the names beyond the first thousand
 	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced a handler for it
@@ -231,7 +236,7 @@ func (p partitionKeys) deleting() []string {
 		p.jobs, p.crashes, p.once, p.results, p.after, p.progress, p.cursors, p.open, p.origins, p.notes, p.last, p.history, p.runs, p.counters, p.handlers,
 		p.sampled, p.measured, p.minutes, p.hours, p.zones, p.line, p.places, p.purgedline,
 		p.turns, p.groups, p.grules, p.opens,
-		p.outbox, p.outgoing, p.delivered, p.carried, p.inbox, p.shapes,
+		p.outbox, p.outgoing, p.delivered, p.carried, p.inbox, p.shapes, p.batches, p.reports,
 	}
 }
 
@@ -243,14 +248,35 @@ func (p partitionKeys) every() []string {
 // types returns the keys of a partition, except those of a session and of a job name, with the type that TYPE returns for each.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.purged: "list", p.runs: "stream", p.minutes: "stream", p.hours: "stream"}
-	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared, p.line, p.purgedline, p.turns, p.opens, p.outbox, p.delivered} {
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared, p.line, p.purgedline, p.turns, p.opens, p.outbox, p.delivered, p.reports} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.zones, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured, p.shapes, p.places, p.groups, p.grules, p.outgoing, p.carried, p.inbox} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.zones, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured, p.shapes, p.places, p.groups, p.grules, p.outgoing, p.carried, p.inbox, p.batches} {
 		types[key] = "hash"
 	}
 	return types
 }
+
+// homeKeys are the keys of a home of batches: those of a partition without jobs, `<namespace>:{/0}:…` to `{/15}`, and its own. None of its own has the
+// name of a key that a producer may use in a partition.
+type homeKeys struct {
+	partitionKeys
+
+	made   string // sorted set: batch → when it was created, Unix ms
+	tended string // sorted set: batch → instant from which somebody must look after it, Unix ms
+}
+
+// home builds the keys of a home of batches, and everyHome the patterns of the keys of all homes.
+func (k keyspace) home(index int) homeKeys { return k.partition(protocol.Home(index)).home() }
+func (k keyspace) everyHome() homeKeys     { return k.partition(protocol.Partition{Queue: "/*"}).home() }
+
+// home adds the keys that only a home has.
+func (p partitionKeys) home() homeKeys {
+	return homeKeys{partitionKeys: p, made: p.prefix + "made", tended: p.prefix + "tended"}
+}
+
+// batch is a hash: field of the record of a batch → its value (see scripts/lib/batch.lua).
+func (h homeKeys) batch(id string) string { return h.prefix + "batch:" + id }
 
 // hotKeys are the keys of the calls that carry jobs, as they are sent. They are built once for each partition.
 type hotKeys struct {

@@ -85,6 +85,10 @@ func TestTheTablesOfKeys(t *testing.T) {
 		key := strings.TrimPrefix(fields.Field(i).String(), p.prefix)
 		want["…:"+key] = types[name]
 	}
+	home := k.home(3)
+	for name, key := range map[string]string{"made": home.made, "tended": home.tended, "batch": home.batch("<batch>")} {
+		want["…:"+strings.TrimPrefix(key, "chime:{/3}:")] = types[name]
+	}
 	bounded := boundedKeys(t)
 	c := k.collections()
 	ofCollections := map[string]string{

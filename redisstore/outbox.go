@@ -19,8 +19,10 @@ var (
 	blockOutboxScript   = scripts.Load("outbox/block_outbox")
 )
 
-// outboxHint reads what the answers of work.lua and poll.lua contain about the outbox.
-func outboxHint(n int64) (owes, full bool) { return n&1 != 0, n&2 != 0 }
+// noteHint sets what the answers of work.lua and poll.lua contain about the outbox and the batches.
+func noteHint(h *protocol.WaitHint, n int64) {
+	h.Owes, h.Full, h.Reports, h.Batches = n&1 != 0, n&2 != 0, n&4 != 0, n&8 != 0
+}
 
 // The bounds of an outbox, as in scripts/lib/outbox.lua.
 const (
@@ -115,7 +117,7 @@ func (s *store) AdvanceOutbox(ctx context.Context, source, target protocol.Parti
 	if !asked.IsZero() {
 		since = strconv.FormatInt(asked.UnixMicro(), 10)
 	}
-	keys := []string{k.state, k.outbox, k.outgoing, k.delivered, k.carried, k.ready, k.due, k.turns, k.opens, k.idle}
+	keys := []string{k.state, k.outbox, k.outgoing, k.delivered, k.carried, k.ready, k.due, k.turns, k.opens, k.idle, k.batches, k.reports}
 	args := []any{target.Path(), mark, min(want, protocol.MaxItems), s.keys.wake(), since}
 	values, err := s.runOne(ctx, "read the outbox of", source.Queue, newCall(&advanceOutboxScript, keys, args))
 	if err != nil {
@@ -142,6 +144,7 @@ func (s *store) Carry(ctx context.Context, source, target protocol.Partition, af
 	}
 	k := s.keys.partition(target)
 	keys := append([]string{k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.stale, k.inbox}, k.grouping()...)
+	keys = append(keys, k.batches, k.reports)
 	large := slices.ContainsFunc(entries, func(e protocol.OutboxEntry) bool { return len(e.Value) > largeBody })
 	args := append(make([]any, 0, 5+3*len(entries)), source.Path(), after, s.keys.wake(), flag(large), flag(n > 1))
 	for i := range entries {

@@ -15,7 +15,7 @@ import (
 var pollScript = scripts.Load("workers/poll")
 
 // layout is the version of the keys' layout that the scripts write.
-const layout = "5"
+const layout = "6"
 
 // maxClockError is how far a caller's Now may differ from the server's time in a cheap poll.
 const maxClockError = time.Second
@@ -76,7 +76,7 @@ func (s *store) pollEach(ctx context.Context, calls []protocol.PollCall, answers
 		}
 		answers[i] = protocol.PollAnswer{Now: values.now(), WaitHint: values.waitHint(1)}
 		answers[i].Limit = protocol.LimitState(values.number(8))
-		answers[i].Owes, answers[i].Full = outboxHint(values.number(9))
+		noteHint(&answers[i].WaitHint, values.number(9))
 		if calls[i].Sleep && !answers[i].More {
 			answers[i].Since = answers[i].Now
 		}
@@ -116,7 +116,7 @@ func (s *store) pollCheaply(ctx context.Context, calls []protocol.PollCall, answ
 		registration := redis.Z{Score: float64(c.Now.UnixMilli()), Member: c.Worker}
 		polls[i] = cheapPoll{
 			renewed:  pipe.ZAddArgs(ctx, k.idle, redis.ZAddArgs{XX: true, Ch: true, Members: []redis.Z{registration}}),
-			state:    pipe.HMGet(ctx, k.state, "layout", "paused", "parked", "limit", "groups", "outbox"),
+			state:    pipe.HMGet(ctx, k.state, "layout", "paused", "parked", "limit", "groups", "outbox", "batches"),
 			due:      pipe.ZRangeWithScores(ctx, k.due, 0, 0),
 			ready:    pipe.LLen(ctx, k.ready),
 			sessions: pipe.ZRangeWithScores(ctx, k.sessions, 0, 0),
@@ -169,6 +169,10 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 	if !nothingWaits(state.text(5)) {
 		return h, false
 	}
+	if due := state.number(6); due > 0 && due <= now.UnixMilli() {
+		return h, false // counts of batches are to be reported
+	}
+	h.Batches = state.text(6) != ""
 	if p.ready.Val() > 0 && !h.Paused {
 		return h, false
 	}
@@ -182,8 +186,8 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 	return h, true
 }
 
-// skipWithoutSessions marks the calls as answered that only request lapsed sessions, on partitions where no worker holds a session and no job waits to be
-// carried to another partition.
+// skipWithoutSessions marks the calls as answered that only request lapsed sessions, on partitions where no worker holds a session, no job waits to be
+// carried to another partition, and no counts of batches wait to be reported.
 func (s *store) skipWithoutSessions(ctx context.Context, calls []protocol.PollCall, answered []bool) {
 	var partitions []protocol.Partition
 	var asked []int
@@ -192,7 +196,8 @@ func (s *store) skipWithoutSessions(ctx context.Context, calls []protocol.PollCa
 			partitions, asked = append(partitions, c.Partition), append(asked, i)
 		}
 	}
-	exist, errs := s.exist(ctx, partitions, func(k *partitionKeys) string { return k.sessions }, func(k *partitionKeys) string { return k.outbox })
+	exist, errs := s.exist(ctx, partitions, func(k *partitionKeys) string { return k.sessions }, func(k *partitionKeys) string { return k.outbox },
+		func(k *partitionKeys) string { return k.reports })
 	for n, i := range asked {
 		answered[i] = errs[n] == nil && !exist[n]
 	}

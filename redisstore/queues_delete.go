@@ -133,7 +133,7 @@ func (s *store) emptyQueue(ctx context.Context, queue string, n int, deletes boo
 		}
 		for i, count := range []*int64{
 			&remains.Waiting, &remains.Delayed, &remains.Sessions, &remains.Parked, &remains.Dead, &remains.Results, &remains.Schedules,
-			&remains.Outbox,
+			&remains.Outbox, &remains.Batches,
 		} {
 			*count += values.number(1 + i)
 		}

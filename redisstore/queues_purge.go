@@ -73,7 +73,7 @@ func (s *store) PurgeStep(ctx context.Context, p protocol.Partition) (protocol.P
 		return protocol.PurgeAnswer{}, s.bad
 	}
 	k := s.keys.partition(p)
-	keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle, k.once, k.last, k.results, k.kept, k.purgedline, k.places, k.line, k.turns, k.groups, k.grules, k.opens}
+	keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle, k.once, k.last, k.results, k.kept, k.purgedline, k.places, k.line, k.turns, k.groups, k.grules, k.opens, k.batches, k.reports}
 	values, err := s.runOne(ctx, "purge queue", p.Queue, newCall(&purgeScript, keys, []any{rand.Text(), s.keys.wake()}))
 	if err != nil {
 		return protocol.PurgeAnswer{}, err

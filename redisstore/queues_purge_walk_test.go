@@ -44,7 +44,7 @@ func (w *cancelWalk) purge() {
 	case 0:
 		w.note("purge: step")
 		k := w.keys()
-		keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle, k.once, k.last, k.results, k.kept, k.purgedline, k.places, k.line, k.turns, k.groups, k.grules, k.opens}
+		keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle, k.once, k.last, k.results, k.kept, k.purgedline, k.places, k.line, k.turns, k.groups, k.grules, k.opens, k.batches, k.reports}
 		first := w.twice(&purgeScript, keys, func() {}, fmt.Sprint("step ", len(w.notes)), w.store.keys.wake())
 		purged := 0
 		for _, life := range w.lives {

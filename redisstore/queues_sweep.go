@@ -64,7 +64,7 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 		values, err := list("sweep", partitions[i].Queue, cmd)
 		state := values.number(1)
 		answers[i].Now, answers[i].MoreExpired, answers[i].Expired = values.now(), values.number(2) == 1, expiredJobs(values.list(3))
-		answers[i].Owes = values.number(5) == 1
+		answers[i].Owes, answers[i].Reports, answers[i].Batches = values.number(5) == 1, values.number(6) == 1, values.number(6) > 0
 		switch {
 		case err != nil:
 			answers[i].Err = err
@@ -113,7 +113,7 @@ func (s *store) sweepCall(p protocol.Partition, parked []string, unless time.Dur
 	keys := []string{
 		k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.gone, k.unhandled, k.handlers, k.results, k.kept, k.owners, k.last, k.history,
 		k.once, k.counters, k.zones, k.notes, k.origins,
-		k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.outbox, k.delivered,
+		k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.outbox, k.delivered, k.batches, k.reports,
 	}
 	args := []any{
 		s.options.DeadRetention.Milliseconds(), s.options.MaxDead, s.options.ParkedRetention.Milliseconds(), unless.Milliseconds(), rand.Int32(),

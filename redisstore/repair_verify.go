@@ -114,7 +114,7 @@ func (v *verifier) partition(ctx context.Context, p protocol.Partition) error {
 	if err != nil || wrong {
 		return err // a script would stop at the key
 	}
-	for _, look := range []func(context.Context, protocol.Partition) error{v.state, v.schedules, v.opens, v.behind, v.groups, v.jobs, v.groupEntries, v.groupFlights, v.records, v.histories, v.outbox} {
+	for _, look := range []func(context.Context, protocol.Partition) error{v.state, v.schedules, v.opens, v.behind, v.groups, v.jobs, v.groupEntries, v.groupFlights, v.records, v.histories, v.outbox, v.batches} {
 		if err := look(ctx, p); err != nil {
 			return err
 		}

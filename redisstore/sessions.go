@@ -90,7 +90,7 @@ func (s *store) Reap(ctx context.Context, calls []protocol.ReapCall) []protocol.
 		sent[i] = newCall(&reapScript, []string{
 			k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors,
 			k.idle, k.state, k.behind, k.owed, k.jobs, k.counters, k.runs, k.callers, k.progress, k.last, k.history, k.after,
-			k.line, k.places, k.turns, k.groups, k.grules, k.opens,
+			k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.batches, k.reports,
 		}, []any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake(), c.Partition.Queue})
 	}
 	if s.bad != nil || len(calls) == 0 {

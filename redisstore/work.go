@@ -71,11 +71,12 @@ func (s *store) lookAfterWork(ctx context.Context, calls []protocol.WorkCall, an
 // workCall is the script call of c. The title page of the script describes KEYS and ARGV.
 func (s *store) workCall(c *protocol.WorkCall) call {
 	// A job that is Finished needs only its ID and fence; any other settlement needs kind, body and record too.
-	finished, followed, kept := 0, 0, 0
+	finished, followed, kept, members := 0, 0, 0, false
 	var others []*protocol.Settlement
 	var parks []string
 	for i := range c.Settle {
 		settled := &c.Settle[i]
+		members = members || settled.Batch != "" || settled.Follower != nil && settled.Follower.Batch != ""
 		switch sectionOf(settled) {
 		case sectionFollowed:
 			followed++
@@ -109,7 +110,12 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	if slices.ContainsFunc(others, followsElsewhere) {
 		sent = 2
 	}
-	call := beginCall(&workScript, 1+len(keys.work)+lists+sent, keys.inflight(c.Session))
+	batches := batchesOf(c, members)
+	more := sent
+	if members {
+		more += 2
+	}
+	call := beginCall(&workScript, 1+len(keys.work)+lists+more, keys.inflight(c.Session))
 	args := append(call.args, keys.work...)
 	if lists > 0 {
 		for _, name := range names {
@@ -125,13 +131,16 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	if sent > 0 {
 		args = append(args, keys.outbox, keys.outgoing)
 	}
+	if members {
+		args = append(args, keys.batches, keys.reports)
+	}
 
 	countOthers := any(len(others))
-	if annexes > 0 {
+	if annexes > 0 || members {
 		countOthers = strconv.Itoa(len(others)) + " " + strconv.Itoa(annexes)
 		groups, queues := slices.ContainsFunc(others, followsInGroup), sent > 0
-		if groups || queues {
-			countOthers = countOthers.(string) + " " + letterIf(groups, "g") + letterIf(queues, "q")
+		if groups || queues || members {
+			countOthers = countOthers.(string) + " " + letterIf(groups, "g") + letterIf(queues, "q") + letterIf(members, "b"+strconv.Itoa(len(batches)))
 		}
 	}
 
@@ -154,7 +163,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	}
 	// IDs, then fences in the same order. Pointers: storing a string or a number in an any allocates.
 	ids := len(args)
-	args = slices.Grow(args, 2*settled+4*len(others)+3*annexes+2*kept+2*followed)[:ids+2*settled]
+	args = slices.Grow(args, 2*settled+4*len(others)+3*annexes+2*kept+2*followed+2*len(batches))[:ids+2*settled]
 	at := ids
 	put := func(id *string, fence *int64) {
 		args[at], args[at+settled] = id, fence
@@ -186,6 +195,12 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 				args = append(args, i+1, "q", other.Follower.Queue)
 			}
 		}
+		if other.Follower != nil && other.Follower.Batch != "" {
+			args = append(args, i+1, "m", other.Follower.Batch)
+		}
+		if other.Batch != "" {
+			args = append(args, i+1, "b", other.Batch)
+		}
 		if other.Result != nil {
 			args = append(args, i+1, "r", resultAnnex(c.Partition.Queue, other.Result))
 		}
@@ -203,6 +218,9 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 			s := &c.Settle[i]
 			args = append(args, protocol.FollowerID(s.ID, protocol.EndDone, s.Fence, ""), s.Follower.Body)
 		}
+	}
+	for i := range batches {
+		args = append(args, batches[i].id, batches[i].positions)
 	}
 	call.args = args
 	return call
@@ -297,7 +315,7 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 			answer.Taken[i].Ordered, answer.Taken[i].Full = letter == 'o', letter == 'f'
 		}
 	}
-	answer.Owes, answer.Full = outboxHint(values.number(24))
+	noteHint(&answer.WaitHint, values.number(24))
 	names, _ := servedNames(c.Serve)
 	for i := range values.list(16) {
 		if at := values.list(16).number(i); at >= 1 && at <= int64(len(names)) {

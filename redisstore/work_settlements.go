@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,12 @@ func annexesOf(settled *protocol.Settlement) (n int) {
 		if settled.Follower.Queue != "" {
 			n++
 		}
+		if settled.Follower.Batch != "" {
+			n++
+		}
+	}
+	if settled.Batch != "" {
+		n++
 	}
 	if settled.Result != nil {
 		n++
@@ -28,6 +35,38 @@ func annexesOf(settled *protocol.Settlement) (n int) {
 		n++
 	}
 	return n
+}
+
+// A finishedBatch is a batch with the positions of its members among the finished jobs of a call, from 1, each with a blank behind it.
+type finishedBatch struct {
+	id        string
+	positions []byte
+}
+
+// batchesOf returns the batches of the finished jobs of a call. members: some of its jobs are members.
+func batchesOf(c *protocol.WorkCall, members bool) (batches []finishedBatch) {
+	if !members {
+		return nil
+	}
+	position := 0
+	for section := range sectionOthers {
+		for i := range c.Settle {
+			settled := &c.Settle[i]
+			if sectionOf(settled) != section {
+				continue
+			}
+			position++
+			if settled.Batch == "" {
+				continue
+			}
+			at := slices.IndexFunc(batches, func(b finishedBatch) bool { return b.id == settled.Batch })
+			if at < 0 {
+				at, batches = len(batches), append(batches, finishedBatch{id: settled.Batch})
+			}
+			batches[at].positions = append(strconv.AppendInt(batches[at].positions, int64(position), 10), ' ')
+		}
+	}
+	return batches
 }
 
 // followsLater returns how long after the end a job that follows is due, and its group; empty: it is due then, and has none.
@@ -131,7 +170,7 @@ func sectionOf(settled *protocol.Settlement) int {
 
 // followedAtOnce reports whether all that a finished job needs more is that another one is added to the front of its queue.
 func followedAtOnce(settled *protocol.Settlement) bool {
-	if settled.Follower == nil || settled.Result != nil || settled.Follower.Queue != "" || followsLater(settled.Follower) != "" {
+	if settled.Follower == nil || settled.Result != nil || settled.Follower.Queue != "" || settled.Follower.Batch != "" || followsLater(settled.Follower) != "" {
 		return false
 	}
 	alone := *settled

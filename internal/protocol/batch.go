@@ -34,7 +34,7 @@ type BatchStore interface {
 	// ReportBatches brings counts to the homes, in one round trip. Answers are in the order of the reports.
 	ReportBatches(ctx context.Context, reports []BatchReport) []ReportAnswer
 
-	// AckReports notes in a partition that the homes have these counts. With forget the homes do not know the batches: their counts are removed.
+	// AckReports notes in a partition that the homes have these counts.
 	AckReports(ctx context.Context, partition Partition, acks []ReportAck) error
 
 	// GrowBatch notes at home that a job is about to be added by FillBatch with this token to this partition. ErrNotFound: there is no such batch.
@@ -48,8 +48,15 @@ type BatchStore interface {
 	// CancelBatch marks a batch at home as cancelled. One that has ended is not changed: ErrConflict.
 	CancelBatch(ctx context.Context, id string) (BatchRecord, error)
 
-	// TendBatches returns batches of a home that somebody must look after now, at most MaxTended. Other callers get them again a moment later.
-	TendBatches(ctx context.Context, home int) ([]BatchRecord, error)
+	// CancelMembers cancels jobs of a queue, at most MaxItems, as CancelJob does. Those that have ended are not changed.
+	CancelMembers(ctx context.Context, queue string, ids []string) error
+
+	// TendBatches returns batches of a home that somebody must look after now, at most MaxTended, and whether the home has jobs that are to be carried. Other
+	// callers get the batches again a moment later.
+	TendBatches(ctx context.Context, home int) (due []BatchRecord, owes bool, err error)
+
+	// PutOffBatch sets when TendBatches returns a batch again.
+	PutOffBatch(ctx context.Context, id string, at time.Time) error
 
 	// DeleteBatch removes the record of a batch that has ended; partitions forget it by CountCall.Forget first. ErrConflict: it has not ended.
 	DeleteBatch(ctx context.Context, id string) error
@@ -125,6 +132,9 @@ type PartitionCounts struct {
 	Counts    BatchCounts
 	Position  int64 // the highest one that it has taken
 	Closed    bool  // it takes no items any more
+	Cancelled bool  // it takes nothing any more: somebody has cancelled the batch. Not in a record
+	// To are partitions to which jobs were carried that follow members and are members: the home asks these too.
+	To []Partition
 }
 
 // BatchRecord is a batch as its home knows it.
@@ -210,6 +220,7 @@ type CountCall struct {
 	Close     bool   // take no items any more
 	Cancel    bool   // take nothing any more
 	Void      string // this token adds nothing any more, if it has not yet
+	Ended     bool   // the batch has ended: the queue may be deleted
 	Forget    bool   // remove the counts; the answer has those that were there
 }
 
@@ -229,7 +240,7 @@ type BatchReport struct {
 // ReportAnswer is the answer to one BatchReport.
 type ReportAnswer struct {
 	Err     error
-	Unknown bool // the home has no such batch: the partition may forget it
+	Unknown bool // the home has no such batch: it was forgotten, or the home went back to an earlier state
 	Ends    bool // the reports show that all members have ended: read the record, ask all partitions, and call EndBatch
 }
 
@@ -237,7 +248,6 @@ type ReportAnswer struct {
 type ReportAck struct {
 	Batch   string
 	Version int64
-	Forget  bool
 }
 
 // BatchEnding is what EndBatch needs.

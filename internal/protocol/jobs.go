@@ -346,8 +346,8 @@ type WaitHint struct {
 	Owes, Full bool
 	// Reports: the partition has counts of batches that are to be reported now. Batches: it has counts of batches.
 	Reports, Batches bool
-	Lapse      time.Time // earliest lapse among the partition's sessions; zero: there is no session
-	Lapsed     []LapsedSession
+	Lapse            time.Time // earliest lapse among the partition's sessions; zero: there is no session
+	Lapsed           []LapsedSession
 
 	// Parked are job names with parked jobs, or single ones of them, for Serve: with Looked those of Handled, without it
 	// those of Serve.

@@ -53,6 +53,7 @@ type QueueRemains struct {
 	Results                int64 // kept results
 	Schedules              int64
 	Outbox                 int64 // jobs that wait to be carried to other queues
+	Batches                int64 // that have had members on it and have not ended
 }
 
 // String lists the counts that are not zero.
@@ -65,7 +66,7 @@ func (r QueueRemains) String() string {
 		{r.Waiting, "waiting job", "waiting jobs"}, {r.Delayed, "delayed or retrying job", "delayed or retrying jobs"},
 		{r.Sessions, "worker that holds jobs", "workers that hold jobs"}, {r.Parked, "job name with parked jobs", "job names with parked jobs"},
 		{r.Dead, "dead job", "dead jobs"}, {r.Results, "kept result", "kept results"}, {r.Schedules, "schedule", "schedules"},
-		{r.Outbox, "job on its way to another queue", "jobs on their way to other queues"},
+		{r.Outbox, "job on its way to another queue", "jobs on their way to other queues"}, {r.Batches, "batch that has not ended", "batches that have not ended"},
 	} {
 		switch part.n {
 		case 0:

@@ -12,6 +12,7 @@ type Store interface {
 	JobStore
 	JobControl
 	OutboxStore
+	BatchStore
 	QueueStore
 	GroupStore
 	ScheduleStore

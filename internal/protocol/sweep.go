@@ -12,6 +12,7 @@ type SweepAnswer struct {
 	// for long. Call again only if some of Expired were moved by Bury.
 	MoreExpired bool
 	Reports     bool // it has counts of batches that are to be reported
+	Batches     bool // it has counts of batches
 	Owes        bool // it has jobs for other partitions, or has had some: they are to be carried, or what was carried is to be confirmed
 }
 

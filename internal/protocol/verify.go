@@ -45,6 +45,7 @@ const (
 	FoundCount        = "count"
 	FoundForeign      = "foreign"
 	FoundOutbox       = "outbox"
+	FoundBatch        = "batch"
 )
 
 // Verified is how much Verify has read.

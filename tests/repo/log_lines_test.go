@@ -22,7 +22,7 @@ var (
 		schedule.created schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost schedule.repaired schedule.outdated schedule.newer schedule.dates_end schedule.pruned schedule.unpruned schedule.paused schedule.replanned
 		enqueue.unknown job.dead job.unfollowed job.expired job.superseded job.cancelled job.parked job.late_result job.retrying handler.backoff_panic handler.panic handler.stuck
 		observer.panic
-		outbox.blocked outbox.carried outbox.full outbox.group outbox.lost
+		outbox.blocked outbox.carried outbox.full outbox.group outbox.lost batch.unreported batch.open
 		session.lost session.expired session.reap_failed session.reaped session.unreadable
 		store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged
 		worker.started worker.unhandled worker.unserved queue.unserved drain.started drain.ended

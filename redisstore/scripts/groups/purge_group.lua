@@ -1,5 +1,5 @@
 -- purge_group.lua: delete the jobs of a group that wait, at most 500, except occurrences, which belong to their schedules. Jobs that join the group after the purge has begun have later places, and remain.
--- KEYS[1]  …:state    hash  layout, groups, grules
+-- KEYS[1]  …:state    hash  layout, groups, grules, batches
 -- KEYS[2]  …:jobs     hash  job ID -> envelope
 -- KEYS[3]  …:crashes  hash  job ID -> times its holder vanished
 -- KEYS[4]  …:line     zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now
@@ -12,6 +12,8 @@
 -- KEYS[11] …:results  hash  job ID -> the result of an earlier job of that ID, which would be mistaken for the deleted one's
 -- KEYS[12] …:kept     zset  job ID -> until when its result is kept, Unix ms
 -- KEYS[13] …:callers  zset  completed calls, see lib/closed.lua
+-- KEYS[14] …:batches  hash  batch -> its counts, see lib/members.lua
+-- KEYS[15] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms
 -- ARGV[1] a unique name of this call; ARGV[2] the group; ARGV[3] the last place of a job to delete; ARGV[4] the member of line after which
 -- it begins, as the last step answered; empty: at the first one
 -- Returns time (us); how many jobs were deleted; 1 if more are left, else 0; the member after which the next step begins.
@@ -19,7 +21,7 @@ local STATE, JOBS, CRASHES, LINE, PLACES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], K
 local TURNS, GROUPS, GRULES, OPENS, CALLERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[13]
 local group, last = ARGV[2], ARGV[3]
 -- uses: limits callers clock layout closed forget queuelimit line groups
-local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules')
+local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules', 'batches')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local from, to = ARGV[4] == '' and '[' .. group .. '\t' or '(' .. ARGV[4], '(' .. group .. '\t' .. last .. '\n'
@@ -28,6 +30,15 @@ local more = #page > MAX_ITEMS and 1 or 0
 local before = answered(CALLERS, ARGV[1])
 if before then return { whole(now_us), before, #page > 0 and 1 or 0, ARGV[4] } end
 page[MAX_ITEMS + 1] = nil
+local bytes = 0 -- of the envelopes that the call reads, because of their batches
+for i = 1, state[4] and #page or 0 do
+  bytes = bytes + redis.call('HSTRLEN', JOBS, string.match(page[i], '[^\t]*$'))
+  if bytes > CALL_BYTES and i > 1 then
+    for k = #page, i, -1 do page[k] = nil end
+    more = 1
+    break
+  end
+end
 local last_member, members, ids = page[#page] or ARGV[4], {}, {}
 for _, member in ipairs(page) do
   local id = string.match(member, '[^\t]*$')
@@ -43,6 +54,17 @@ redis.call('HLEN', CRASHES)
 redis.call('ZCARD', KEYS[10])
 redis.call('HLEN', KEYS[11])
 redis.call('ZCARD', KEYS[12])
+local save_counts -- counts the members of batches; nil: the partition has no batches
+if state[4] then
+  local function pieces()
+    -- uses: members
+    local counts = {}
+    check_members(KEYS[14], KEYS[15])
+    count_bodies(counts, redis.call('HMGET', JOBS, unpack(ids)), 'cancelled')
+    return function() save_members(counts, KEYS[14], KEYS[15], STATE) end
+  end
+  save_counts = pieces()
+end
 
 redis.call('ZREM', LINE, unpack(members))
 redis.call('HDEL', PLACES, unpack(ids))
@@ -50,5 +72,6 @@ local deleted = redis.call('HDEL', JOBS, unpack(ids))
 redis.call('HDEL', CRASHES, unpack(ids))
 forget_ids(ids, KEYS[10], KEYS[11], KEYS[12])
 tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS)
+if save_counts then save_counts() end
 remember_closed(CALLERS, ARGV[1], deleted)
 return { whole(now_us), deleted, more, last_member }

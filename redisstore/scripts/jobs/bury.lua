@@ -1,6 +1,6 @@
 -- bury.lua: move parked jobs whose retention has passed to the dead jobs, at most 50, and put the jobs that follow their deaths at the front of
 -- ready, or in the outbox. lib/expired.lua lists what holds. A job that has changed since the caller read it is skipped.
--- KEYS[1]  …:state      hash  fence, layout, paused, limit, parked, large, groups, grules, outbox
+-- KEYS[1]  …:state      hash  fence, layout, paused, limit, parked, large, groups, grules, outbox, batches
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:dead       zset  job ID -> instant of its death, Unix ms
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
@@ -20,23 +20,25 @@
 -- KEYS[18] …:opens  zset  group -> instant of its next start, Unix ms
 -- KEYS[19] …:outbox  zset  jobs that wait to be carried to other partitions, see lib/outbox.lua
 -- KEYS[20] …:outgoing  hash  "<queue>\t<job ID>" -> its value
--- KEYS[21...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: the lists of the jobs
+-- KEYS[21] …:batches  hash  batch -> its counts, see lib/members.lua
+-- KEYS[22] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms
+-- KEYS[23...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: the lists of the jobs
 -- ARGV[1] retention of parked jobs, ms; ARGV[2] how many dead jobs are kept; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] prefix of the channels for callers that wait for a job of this queue; ARGV[5] how many lists
 -- ARGV[6...] their names; seven values for each job: its entry in the list; which list that is; its envelope as the caller has read it, or, for
 -- an occurrence without one, the definition of its schedule; its new envelope (empty: unchanged); the envelope of the job
 -- that follows its death (empty: none), and how long after that it is due, ms; if it has a group, a tab and the group; its queue,
--- if that is another one, else empty
+-- if that is another one, else empty; if it is a member of a batch, a tab and the batch
 -- Returns time (us); how many jobs are dead now.
 local STATE, JOBS, DEAD, READY, CRASHES, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local DUE, IDLE, UNHANDLED, LAST, HISTORY, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local LINE, PLACES = KEYS[13], KEYS[14]
-local PARKED = 20 -- the lists come after KEYS[20]
+local PARKED = 22 -- the lists come after KEYS[22]
 local NAMES = 5 -- their names come after ARGV[5]
 local n_lists = tonumber(ARGV[5])
 -- uses: limits clock layout seconds strings counters definition envelope open flight due parked history manual manual_settle follower expired queuelimit waiting line groups tuned
 
-local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit', 'groups', 'grules', 'outbox')
+local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit', 'groups', 'grules', 'outbox', 'batches')
 local refusal = newer(state[2])
 if refusal then return refusal end
 local jobs, ids = {}, {}
@@ -44,7 +46,7 @@ for at = NAMES + n_lists + 1, #ARGV, 7 do
   local list = tonumber(ARGV[at + 1])
   local job = { entry = ARGV[at], list = list, read = ARGV[at + 2], body = ARGV[at + 3], follows = ARGV[at + 4],
     in_ms = tonumber(match(ARGV[at + 5], '^%d+')), group = match(ARGV[at + 5], '\t(.*)$'),
-    queue = ARGV[at + 6] ~= '' and ARGV[at + 6] or nil, id = id_in(ARGV[NAMES + list], ARGV[at]) }
+    queue = match(ARGV[at + 6], '^[^\t]+'), batch = match(ARGV[at + 6], '\t(.*)$'), id = id_in(ARGV[NAMES + list], ARGV[at]) }
   jobs[#jobs + 1], ids[#ids + 1] = job, job.id
 end
 local before, bodies = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('HMGET', JOBS, unpack(ids))
@@ -114,6 +116,23 @@ local function save_elsewhere()
   -- uses: outbox
   save_sent(read_outbox(state[7]), sent, KEYS[19], KEYS[20], STATE)
 end
+local save_counts -- counts the members of batches that die, and those that follow them; nil: the partition has no batches
+if state[8] then
+  local function pieces()
+    -- uses: members
+    local counts, died = {}, {}
+    check_members(KEYS[21], KEYS[22])
+    for i, id in ipairs(ids) do
+      if seen[id] and not before[i] then died[id] = bodies[i] end -- a job may come twice in a call
+    end
+    count_bodies(counts, died, 'dead')
+    for _, job in ipairs(dying) do
+      if job.follows ~= '' and job.batch then count_member(counts, job.batch, job.queue and 'away' or 'added', 1) end
+    end
+    return function() save_members(counts, KEYS[21], KEYS[22], STATE) end
+  end
+  save_counts = pieces()
+end
 
 redis.call('ZREM', DEAD, '', unpack(oldest)) -- the first write needs no memory
 if #oldest > 0 then redis.call('HDEL', JOBS, unpack(oldest)) end
@@ -124,7 +143,7 @@ for _, job in ipairs(dying) do
     local run = past.manual[job.id]
     local follower = follower_id(job.id, 'dead', whole(fence), schedule or run and run.name)
     if job.queue then
-      sent[#sent + 1] = { id = follower, queue = job.queue, in_ms = job.in_ms, group = job.group, body = job.follows }
+      sent[#sent + 1] = { id = follower, queue = job.queue, in_ms = job.in_ms, group = job.group, batch = job.batch, body = job.follows }
     else
       add_here(job, follower, schedule or run and run.name, planned or run and run.planned)
     end
@@ -135,6 +154,7 @@ for _, job in ipairs(dying) do
 end
 if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
 if #sent > 0 then save_elsewhere() end
+if save_counts then save_counts() end
 if large then redis.call('HSETNX', STATE, 'large', '1') end
 for l = 1, n_lists do save_list(KEYS[PARKED + l], ARGV[NAMES + l], UNHANDLED, STATE) end
 save_expired(past, LAST, HISTORY, COUNTERS, ARGV[4])

@@ -1,5 +1,5 @@
 -- discard.lua: cancel or delete jobs, at most 500.
--- KEYS[1]  …:state      hash    layout, stale, asked, parked, purge, paused, groups, grules
+-- KEYS[1]  …:state      hash    layout, stale, asked, parked, purge, paused, groups, grules, batches
 -- KEYS[2]  …:sessions   zset    session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash    job ID -> envelope
 -- KEYS[4]  …:due        zset    job ID -> instant it is due, Unix ms
@@ -29,8 +29,10 @@
 -- KEYS[28] …:groups  hash  group -> its flights, tag and starts
 -- KEYS[29] …:grules  hash  group -> its rule and pause
 -- KEYS[30] …:opens  zset  group -> instant of its next start, Unix ms
--- KEYS[31...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[32...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[31] …:batches    hash    batch -> its counts, see lib/members.lua
+-- KEYS[32] …:reports    zset    batch -> instant from which its counts are to be reported, Unix ms
+-- KEYS[33...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[34...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] cancel or delete; ARGV[2] a unique name of this call; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] how many sessions; ARGV[5] how many lists of parked jobs; ARGV[6] how many jobs
 -- ARGV[7] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
@@ -51,9 +53,9 @@ local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[
 local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, COUNTERS = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local RUNS, CALLERS, IDLE, UNHANDLED, STALE = KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
 local RESULTS, KEPT = KEYS[19], KEYS[20]
-local LAST, HISTORY = KEYS[21], KEYS[22]
+local LAST = KEYS[21]
 local ONCE, AFTER = KEYS[23], KEYS[24]
-local INFLIGHT = 30 -- the hashes of the sessions come after KEYS[30]
+local INFLIGHT = 32 -- the hashes of the sessions come after KEYS[32]
 local DEPTH = 10000 -- how deep ready is searched for an occurrence without an envelope
 local SEARCHES = 20 -- searches in a call
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: the number of known ones in behind
@@ -63,7 +65,7 @@ local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
 -- uses: limits callers clock layout seconds strings counters definition owed open flight void asked parked session closed gate wake history manual later forget over line
 
-local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge', 'groups', 'grules', 'paused')
+local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge', 'groups', 'grules', 'paused', 'batches')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[2])
@@ -138,7 +140,7 @@ redis.call('LLEN', READY)
 redis.call('HLEN', COUNTERS)
 redis.call('XLEN', RUNS)
 redis.call('HLEN', RESULTS)
-redis.call('HLEN', HISTORY)
+redis.call('HLEN', KEYS[22])
 local over = over_in(KEPT, 1)
 redis.call('ZCARD', IDLE)
 local barred = cancels and {} or redis.call('ZMSCORE', ONCE, unpack(ids))
@@ -289,6 +291,23 @@ for i = 1, n do
   if name and answer[i] == 'e' then end_flight(flights, front, name, id, 'final') end
 end
 
+local save_counts -- counts the members of batches that end; nil: the partition has no batches
+if state[8] then
+  local function pieces()
+    -- uses: members
+    local counts, gone, revoked = {}, {}, {} -- revoked: those that were dead
+    check_members(KEYS[31], KEYS[32])
+    for _, i in ipairs(ended) do
+      gone[i] = bodies[i]
+      if dead[i] then revoked[i] = bodies[i] end
+    end
+    count_bodies(counts, gone, 'cancelled')
+    count_bodies(counts, revoked, 'dead', -1)
+    return function() save_members(counts, KEYS[31], KEYS[32], STATE) end
+  end
+  save_counts = pieces()
+end
+
 ---------------------------------------------------------------------------------------------------------------- write
 
 redis.call('ZREM', STALE, '') -- makes the other writes possible when the server is out of memory
@@ -326,6 +345,7 @@ for _, job in ipairs(told) do
   end
 end
 if asked > 0 then add_asked(STATE, state[2], asked) end
+if save_counts then save_counts() end
 if (state[1] or #out.ready > 0 or #marks > 0 or asked > 0) and state[1] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 
 save_flights(flights, OPEN, BEHIND)
@@ -354,7 +374,7 @@ if cancels then
 end
 for _, i in ipairs(ended) do end_manual(past, ids[i]) end
 save_manual(past, LAST)
-save_past(past, LAST, HISTORY)
+save_past(past, LAST, KEYS[22])
 forget_ids(forgotten, ONCE, RESULTS, KEPT)
 if #lifted > 0 then redis.call('ZREM', ONCE, unpack(lifted)) end
 local keep_ms, queue, result = ARGV[at_job + 2 * n + 1], ARGV[at_job + 2 * n + 2], ARGV[at_job + 2 * n + 3]

@@ -14,11 +14,14 @@
 -- KEYS[13...] …:grules   hash  group -> its rule and pause
 -- KEYS[14...] …:opens    zset  group -> instant of its next start, Unix ms
 -- KEYS[15...] …:last  hash  schedule -> its last outcome, see lib/history.lua; its manual runs, see lib/manual.lua: only if there are any
--- ARGV[1] the caller, a name used by one enqueuer only
+-- KEYS[16...] …:batches  hash  batch -> its counts, see lib/members.lua: these two come last, only if the jobs are members of a batch
+-- KEYS[17...] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms
+-- ARGV[1] the caller, a name used by one enqueuer only; items of a batch: empty
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
 -- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then read lengths first
--- ARGV[5] how many of the jobs are ordinary: they run now, with an ID that the enqueuer generated. They come first, two values each: ID,
+-- ARGV[5] how many of the jobs are ordinary; members of a batch: then a tab, the batch, a tab, and for items of the batch their positions, ascending, with
+-- a blank after each: those up to the position that the partition has taken are passed over; at the first that is refused the call stops. Ordinary: they run now, with an ID that the enqueuer generated. They come first, two values each: ID,
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n. A leading o: the
 -- ID is the caller's own. A leading u<ms> and a blank: also, it is not added within that time after the acceptance of the last such job, and a
 -- record that bars it for longer is shortened to that. A tab, a number, a tab and a schedule at the end: it is a manual run of that schedule, which
@@ -27,6 +30,8 @@
 -- Returns time (us), the caller's score in callers (0 if its next call must use this script too: the queue is paused or has a limit, or this call
 -- was completed before), then the positions, among the others, of the jobs that exist already, or did recently; these do not change; negative
 -- positions are those of jobs whose group is full; with MAX_ITEMS before them, of manual runs whose schedule has too many unfinished runs.
+-- Members of a batch: before the positions, a text: how many items were passed over, a blank, 1 if nothing was added because the partition takes
+-- nothing of the batch any more, else 0, a blank, and the counts, as in …:batches.
 -- An additional 0: the partition is new, or was when the call was completed before: the caller must register the queue, see delete_queue.lua.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local ARGV = ARGV -- a local is found faster than a global
@@ -47,8 +52,38 @@ local again = ahead == 0
 local since_s = last and math.max(now_s, math.floor(tonumber(last) / ROUND)) or now_s -- never earlier, or a late copy might pass enqueue_one.lua
 
 local ordinary = ARGV[5] == '1' and 1 or tonumber(ARGV[5])
+local fill -- nil: the jobs are no members of a batch
+if not ordinary then
+  local function pieces()
+    -- uses: members
+    local BATCHES, REPORTS = #KEYS - 1, #KEYS
+    local n, batch, positions = string.match(ARGV[5], '^(%d+)\t([^\t]*)\t(.*)$')
+    local c = counts_of(redis.call('HGET', KEYS[BATCHES], batch))
+    local due = redis.call('ZMSCORE', KEYS[REPORTS], batch)[1]
+    fill = { ordinary = tonumber(n), at = {}, passed = 0, existing = 0, from = 1 }
+    for position in string.gmatch(positions, '(%d+) ') do fill.at[#fill.at + 1] = tonumber(position) end
+    while fill.at[fill.passed + 1] and fill.at[fill.passed + 1] <= c.position do fill.passed = fill.passed + 1 end
+    local left = (fill.at[1] and #fill.at or 1) - fill.passed
+    fill.closed = not again and left > 0 and (string.find(c.flags, 'x', 1, true) or fill.at[1] and c.flags ~= '-') and true or false
+    fill.text = function() return whole(fill.passed) .. (fill.closed and ' 1 ' or ' 0 ') .. counts_text(c) end
+    -- save counts the members that were added. last: the index of the last item that was not refused; nil: that of the call
+    fill.save = function(added, last)
+      c.added, c.existing, c.position = c.added + added, c.existing + fill.existing, math.max(c.position, fill.at[last or #fill.at] or 0)
+      c.version = math.max(c.version + 1, now_us)
+      redis.call('HSET', KEYS[BATCHES], batch, counts_text(c))
+      redis.call('ZADD', KEYS[REPORTS], whole(report_at(c, due)), batch)
+      save_head(KEYS[BATCHES], KEYS[REPORTS], STATE)
+    end
+  end
+  pieces()
+  ordinary = fill.ordinary
+end
 local others = 5 + 2 * ordinary -- ARGV[others + 1] is the first of them
-local answer = { now_us, 0 }
+local answer = { now_us, 0, fill and fill.text() }
+if fill and (fill.closed or fill.at[1] and fill.passed == #fill.at) then return answer end
+local skipped, begin = 0, others -- how many of the first jobs are not added; ARGV[begin + 1] is the first of the others that are added
+local stopped -- the index of the job at which the call stops; nil: it does not
+if fill then skipped, begin = fill.passed, others + 3 * math.max(fill.passed - ordinary, 0) end
 local ready, earliest, first = {}, nil, nil
 local NONE = {} -- is never written: what a call of ordinary jobs alone, the most frequent, has of all lists but ready
 local bodies, due = NONE, NONE
@@ -98,12 +133,12 @@ if state[3] or KEYS[9] then
   end
 end
 
-for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
+for i = skipped + 1, ordinary do ready[i - skipped] = ARGV[4 + 2 * i] end
 
-if KEYS[15] then
+if KEYS[15] and not fill then
   -- uses: instant seconds strings definition history manual
   local runs, schedules = {}, {}
-  for i = others + 1, #ARGV, 3 do
+  for i = begin + 1, #ARGV, 3 do
     local schedule = match(ARGV[i + 1], '\t%d+\t([^\n\v]*)')
     if schedule then runs[#runs + 1], schedules[#schedules + 1] = ARGV[i], schedule end
   end
@@ -121,14 +156,14 @@ if KEYS[15] then
   end
 end
 
-if #ARGV > others then
+if #ARGV > begin then
   bodies, due, sealed, lowered, refused, revived, group_of, names, lined, placed = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
   -- waits returns how many jobs of a group are in line.
   local function waits(group) return redis.call('ZLEXCOUNT', KEYS[9], '[' .. group .. '\t', '(' .. group .. '\n') end
   local owned, onces, stored, void, barred = {}, {}, {}, {}, {} -- onces: the owned ones that must not be added again soon
-  local usual = KEYS[9] and not again -- all of them run now, have a generated ID and a group, and none may be refused
+  local usual = KEYS[9] and not again and not fill -- all of them run now, have a generated ID and a group, and none may be refused
   local byte, sub, n_names = string.byte, string.sub, 0
-  for i = others + 1, #ARGV, 3 do
+  for i = begin + 1, #ARGV, 3 do
     local when, group = ARGV[i + 1], nil
     local first = byte(when)
     if first == 11 then -- a vertical tab
@@ -148,7 +183,7 @@ if #ARGV > others then
     for _, g in ipairs(usual and grouped.list or {}) do usual = usual and g.rule.waiting == 0 end
     if usual then grouped.enter_all() else grouped.read_all() end
   end
-  for i = others + 1, usual and 0 or names[1] and #ARGV or 0, 3 do group_of[i] = string.match(ARGV[i + 1], '\v(.*)$') end
+  for i = begin + 1, usual and 0 or names[1] and #ARGV or 0, 3 do group_of[i] = string.match(ARGV[i + 1], '\v(.*)$') end
   if #owned > 0 and not again then
     for i, body in ipairs(redis.call('HMGET', JOBS, unpack(owned))) do stored[owned[i]] = body end
     for i, until_ms in ipairs(#onces > 0 and redis.call('ZMSCORE', ONCE, unpack(onces)) or {}) do
@@ -158,7 +193,7 @@ if #ARGV > others then
       for i, since in ipairs(redis.call('ZMSCORE', STALE, unpack(owned))) do void[owned[i]] = since end
     end
   end
-  for i = usual and #ARGV + 1 or others + 1, #ARGV, 3 do
+  for i = usual and #ARGV + 1 or begin + 1, #ARGV, 3 do
     local id, when, body, schedule, most, expire_ms = ARGV[i], ARGV[i + 1], ARGV[i + 2], nil, nil, nil
     local group = group_of[i]
     if group then when = string.sub(when, 1, -2 - #group) end
@@ -176,17 +211,21 @@ if #ARGV > others then
     local was = again and limited and redis.call('ZMSCORE', CALLERS, '!' .. call, '?' .. call)
     local full = not again and group and when == '' and grouped.of[group].rule.waiting > 0 and
       (grouped.of[group].waits or waits(group)) >= grouped.of[group].rule.waiting
-    if was and (was[1] or was[2]) then
+    if stopped then
+      -- it is sent again
+    elseif was and (was[1] or was[2]) then
       answer[#answer + 1] = -(i - others + 2) / 3 - (was[2] and MAX_ITEMS or 0)
     elseif own and (again or stored[id] or once_ms and barred[id]) then
       answer[#answer + 1] = (i - others + 2) / 3
+      if fill then fill.existing = fill.existing + 1 end
       local until_ms = once_ms and barred[id]
       if until_ms and until_ms > now_ms + tonumber(once_ms) then -- it was written when the clock was ahead, or with a longer time
         barred[id] = now_ms + tonumber(once_ms)
         lowered[#lowered + 1], lowered[#lowered + 2] = whole(barred[id]), id
       end
     elseif full then
-      answer[#answer + 1], refused[#refused + 1] = -(i - others + 2) / 3, '!' .. call
+      answer[#answer + 1] = -(i - others + 2) / 3
+      if fill and fill.at[1] then stopped = ordinary + (i - others + 2) / 3 else refused[#refused + 1] = '!' .. call end
     elseif not again and schedule and not accept(id, schedule, tonumber(most)) then
       answer[#answer + 1], refused[#refused + 1] = -(i - others + 2) / 3 - MAX_ITEMS, '?' .. call
     elseif not again then
@@ -236,10 +275,10 @@ local forgotten = last and #refused == 0 and NONE or redis.call('ZRANGEBYSCORE',
 redis.call('HGET', JOBS, ARGV[6]) -- read, so that a key of a wrong type stops the call here
 local head = redis.call('ZRANGE', IDLE, '0', '0')[1]
 
-local added = ordinary + #bodies / 2
+local added = math.max(ordinary - skipped, 0) + #bodies / 2
 local n_ready = #ready > 0 and redis.call('RPUSH', READY, unpack(ready)) -- the first write, because ready was not read
 if #revived > 0 then redis.call('ZREM', STALE, unpack(revived)) end
-if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 6, others)) end
+if ordinary > skipped then redis.call('HSET', JOBS, unpack(ARGV, 6 + 2 * skipped, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 if #over > 0 then redis.call('ZREM', ONCE, unpack(over)) end
@@ -254,7 +293,15 @@ if #placed > 0 then
 end
 if tune then tune() end
 local score = since_s * ROUND + number
-redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
+if fill then
+  fill.save(added, stopped and stopped - 1)
+  answer[3] = fill.text()
+end
+if ARGV[1] == '' then
+  redis.call('ZADD', CALLERS, whole((calls[2] or 0) + added), '#enqueued')
+else
+  redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
+end
 if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end
 if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if not state[2] then -- delete_queue.lua lets these expire

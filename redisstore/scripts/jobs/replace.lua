@@ -3,7 +3,7 @@
 -- KEYS[2]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[3]  …:jobs       hash  job ID -> envelope
 -- KEYS[4]  …:callers    zset  completed calls, see lib/closed.lua; #enqueued: all enqueued jobs
--- KEYS[5]  …:state      hash  paused, layout, large, limit, parked, purge, groups, grules
+-- KEYS[5]  …:state      hash  paused, layout, large, limit, parked, purge, groups, grules, batches
 -- KEYS[6]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[7]  …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[8]  …:once       zset  job ID -> until when it is not added again, Unix ms
@@ -19,18 +19,21 @@
 -- KEYS[18] …:groups  hash  group -> its flights, tag and starts
 -- KEYS[19] …:grules  hash  group -> its rule and pause
 -- KEYS[20] …:opens  zset  group -> instant of its next start, Unix ms
--- KEYS[21...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[22...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[21] …:batches    hash  batch -> its counts, see lib/members.lua
+-- KEYS[22] …:reports    zset  batch -> instant from which its counts are to be reported, Unix ms
+-- KEYS[23...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[24...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] how many sessions; ARGV[4] how many lists of parked jobs
 -- ARGV[5] the field parked of state before the shared list was searched for the job; empty: there is no such list
 -- ARGV[6] its ID; ARGV[7] its member in the shared list (empty: unknown); ARGV[8] the envelope; ARGV[9] when: empty now, +n in n us,
 -- @n at Unix ms n; then, if it expires, a line end and how many ms after it is due; then, if it has a group, a vertical
 -- tab and the group; ARGV[10] how long no other job of the ID is accepted after it
--- has ended, ms; empty: it is accepted at once
+-- has ended, ms; empty: it is accepted at once; then, if the new job is a member of a batch, a tab and the batch
 -- ARGV[11...] the sessions; the names of the lists
 -- Returns time (us); the outcome: 1 it was added, 2 it replaces another one, 3 nothing, because another one remains, 0 nothing was done, because a
 -- session or a list is not in KEYS, or more was parked; 4 nothing was done because a purge has not ended, see purge_begin.lua;
--- 5 it was refused: there is no job of this ID, and as many jobs of its group wait as its rule allows.
+-- 5 it was refused: there is no job of this ID, and as many jobs of its group wait as its rule allows; 6 nothing was done, because the present
+-- job is a member of another batch than the new one, or only one of them is a member.
 -- An additional 1: the partition is new, or was when the call was completed before: the caller must register the queue, see delete_queue.lua.
 
 -- discard.lua explains where the job of this ID is. The effect depends on the place:
@@ -44,17 +47,17 @@ local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KE
 local DEAD, CRASHES, AFTER, SESSIONS, UNHANDLED, LAST = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local LINE, PLACES = KEYS[15], KEYS[16]
 local TURNS, GROUPS, GRULES, OPENS = KEYS[17], KEYS[18], KEYS[19], KEYS[20]
-local INFLIGHT = 20 -- the hashes of the sessions come after KEYS[20]
+local INFLIGHT = 22 -- the hashes of the sessions come after KEYS[22]
 local wake, n_sessions, n_lists = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
-local id, member, body, when, once_ms = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
+local id, member, body, when, once_ms = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(string.match(ARGV[10], '^%d+') or '')
 local expire_ms, group -- nil: it does not expire; it has none
 if string.find(when, '\v', 1, true) then when, group = string.match(when, '^(.*)\v(.*)$') end
 if string.find(when, '\n', 1, true) then when, expire_ms = string.match(when, '^(.*)\n(%d+)$') end
 local ADDED, REPLACED, KEPT, FULL = 1, 2, 3, 5
 -- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual over line groups tuned after due
 
-local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 'purge', 'groups', 'grules')
+local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 'purge', 'groups', 'grules', 'batches')
 local refusal = newer(state[2])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[1])
@@ -85,6 +88,22 @@ for l = 1, n_lists do
 end
 local due, dead, void = redis.call('ZSCORE', DUE, id), redis.call('ZSCORE', DEAD, id), redis.call('ZSCORE', STALE, id)
 local stored = redis.call('HEXISTS', JOBS, id) == 1
+local revive -- counts a dead member of a batch as left again; nil: the partition has no batches
+do
+  local batch = string.match(ARGV[10], '\t(.*)$')
+  if batch and not state[8] then return { now_us, 6 } end
+  if state[8] then
+    local function pieces()
+      -- uses: members
+      local present = stored and batch_in(redis.call('HGET', JOBS, id)) or nil
+      check_members(KEYS[21], KEYS[22])
+      return present, function() save_members({ [present] = { dead = -1 } }, KEYS[21], KEYS[22], STATE) end
+    end
+    local present, saves = pieces()
+    if present ~= batch then return { now_us, 6 } end
+    if present and dead then revive = saves end
+  end
+end
 local grouped = find_grouped(state[6], PLACES, LINE, { id })
 local lined, entry = grouped.members[1], grouped.entries[1]
 local same = lined and group and entry == string.match(entry, '^%d+ ') .. group -- it keeps its place
@@ -165,6 +184,7 @@ if entry and not held and not same then
 end
 if begins then
   if dead then redis.call('ZREM', DEAD, id) end
+  if dead and revive then revive() end
   if list then
     redis.call('ZREM', KEYS[PARKED + list], member_there)
     -- read after write: the rest of the list is known only now

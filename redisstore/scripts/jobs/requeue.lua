@@ -1,7 +1,7 @@
 -- requeue.lua: move delayed, retrying, parked and dead jobs to the front of ready, at most 500, the first one foremost; jobs of a group to the front
 -- of their group in line. An occurrence that
 -- was not taken yet does not move, and neither does a job that has changed since the caller read it.
--- KEYS[1]  …:state      hash  layout, paused, parked, large, groups, grules
+-- KEYS[1]  …:state      hash  layout, paused, parked, large, groups, grules, batches
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
@@ -19,7 +19,9 @@
 -- KEYS[16] …:groups  hash  group -> its flights, tag and starts
 -- KEYS[17] …:grules  hash  group -> its rule and pause
 -- KEYS[18] …:opens  zset  group -> instant of its next start, Unix ms
--- KEYS[19...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[19] …:batches  hash  batch -> its counts, see lib/members.lua
+-- KEYS[20] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms
+-- KEYS[21...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels; ARGV[3] how many lists of parked jobs
 -- ARGV[4...] the names of the lists; five values for each job: its ID; its member in the shared list (empty: unknown); and for a
 -- dead one its envelope as the caller has read it, its new envelope, and, for a manual run or a job that follows another one, its field in …:last
@@ -30,13 +32,13 @@ local STATE, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4
 local CALLERS, IDLE, UNHANDLED, STALE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local LINE, PLACES = KEYS[13], KEYS[14]
 local TURNS, GROUPS, GRULES, OPENS = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local PARKED = 18 -- the lists of parked jobs come after KEYS[18]
+local PARKED = 20 -- the lists of parked jobs come after KEYS[20]
 local wake, n_lists = ARGV[2], tonumber(ARGV[3])
 local at_job = 3 + n_lists
 local n = (#ARGV - at_job) / 5
 -- uses: limits callers clock layout seconds strings definition open flight void parked closed gate wake history manual expiry line queuelimit groups tuned front
 
-local state = redis.call('HMGET', STATE, 'layout', 'paused', 'groups', 'grules')
+local state = redis.call('HMGET', STATE, 'layout', 'paused', 'groups', 'grules', 'batches')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[1])
@@ -122,6 +124,20 @@ for i = 1, n do
   given[id] = true
 end
 
+local save_counts -- counts the members of batches that were dead; nil: the partition has no batches
+if state[5] then
+  local function pieces()
+    -- uses: members
+    local counts, revived_bodies = {}, {}
+    check_members(KEYS[19], KEYS[20])
+    for i = 1, n do
+      if dead[i] and answer[i] == 'e' then revived_bodies[i] = bodies[i] end
+    end
+    count_bodies(counts, revived_bodies, 'dead', -1)
+    return function() save_members(counts, KEYS[19], KEYS[20], STATE) end
+  end
+  save_counts = pieces()
+end
 if changed == 0 then return { whole(now_us), 0, table.concat(answer) } end
 local placed, members = {}, {} -- of the jobs of groups: the new entries of places, and the members of line
 for i, entry in pairs(all and places_in_front(all, lined, grouped.entries) or {}) do
@@ -145,6 +161,7 @@ for l, members in pairs(out.parked) do
 end
 save_manual(past, KEYS[11])
 save_past(past, KEYS[11], KEYS[12])
+if save_counts then save_counts() end
 remember_closed(CALLERS, ARGV[1], changed)
 if not state[2] then wake_one(IDLE, wake) end
 return { whole(now_us), changed, table.concat(answer) }

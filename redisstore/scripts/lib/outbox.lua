@@ -24,7 +24,8 @@
 --                       when it was noted, the target's mark
 -- inbox                 source, always "<queue>/<index>" -> "<mark>\t<when it was written, Unix us>"
 -- a value               "j<due, Unix ms; 0: at once> <#group> <#note> <#batch> <group><note><batch><envelope>". A target that does not know the letter, or
---                       a note or a batch, does not take the entry
+--                       a note or a batch, does not take the entry. If the job is a member of a batch as soon as it is added, outgoing also has
+--                       "<queue>\t<ID>\tb" -> that batch: the source counts such a job while it waits, see lib/members.lua
 local MAX_WAITING, MAX_WAITING_BYTES = 100000, 268435456 -- then no job of the partition is taken
 local OWED_MS = 1000 -- an entry that is older is named in the answer of each call
 
@@ -88,15 +89,16 @@ local function pack_job(due_ms, group, note, batch, envelope)
   return string.format('j%d %d %d %d ', due_ms, #group, #note, #batch) .. group .. note .. batch .. envelope
 end
 
--- save_sent adds jobs, tables with id, queue, in_ms, group (nil: none) and body, to the outbox. Their lines are not addressed: the partitions of other queues
+-- save_sent adds jobs, tables with id, queue, in_ms, group and batch (nil: none) and body, to the outbox. Their lines are not addressed: the partitions of other queues
 -- are not known here. outbox, outgoing, state: the keys.
 local function save_sent(box, jobs, outbox, outgoing, state)
   local members, values = {}, {}
   for i, job in ipairs(jobs) do
     local due_ms = job.in_ms > 0 and math.ceil((now_us + job.in_ms * 1000) / 1000) or 0
-    local value = pack_job(due_ms, job.group or '', '', '', job.body)
+    local value = pack_job(due_ms, job.group or '', '', job.batch or '', job.body)
     members[2 * i - 1], members[2 * i] = '0', job.queue .. '\t' .. draw_number(box, 0) .. '\t' .. whole(now_ms) .. ' ' .. #value .. '\t' .. job.id
-    values[2 * i - 1], values[2 * i] = job.queue .. '\t' .. job.id, value
+    values[#values + 1], values[#values + 2] = job.queue .. '\t' .. job.id, value
+    if job.batch then values[#values + 1], values[#values + 2] = job.queue .. '\t' .. job.id .. '\tb', job.batch end
     add_waiting_entry(box, #value, now_ms)
   end
   redis.call('ZADD', outbox, unpack(members))

@@ -18,7 +18,7 @@ local function follow(call, id, annex, how, schedule)
   local follower, in_ms = follower_id(id, how, annex.fence, schedule or manual and manual.name), annex.in_ms or 0
   if annex.q then
     local sent = call.sent
-    sent[#sent + 1] = { id = follower, queue = annex.q, in_ms = in_ms, group = annex.group, body = annex.o }
+    sent[#sent + 1] = { id = follower, queue = annex.q, in_ms = in_ms, group = annex.group, batch = annex.m, body = annex.o }
     return
   end
   annex.follower = follower

@@ -1,14 +1,16 @@
 -- advance_outbox.lua: note what a target partition has taken, and return what it gets next. See lib/outbox.lua for the states. It changes at most 500 entries.
--- KEYS[1] …:state      hash  layout, outbox, paused, limit, groups, blocked
+-- KEYS[1] …:state      hash  layout, outbox, paused, limit, groups, blocked, batches
 -- KEYS[2] …:outbox     zset  entries that wait
 -- KEYS[3] …:outgoing   hash  "<queue>\t<job ID>" -> value of an entry
 -- KEYS[4] …:delivered  zset  entries that were carried, until this is confirmed
 -- KEYS[5] …:carried    hash  target -> what it has taken; "!<target>" -> why it is blocked, see block_outbox.lua: this ends when an entry was carried
--- KEYS[6...] …:ready   list  IDs of jobs to run now. These five are there if jobs are taken from the source: if its outbox was full, a worker is woken
+-- KEYS[6...] …:ready   list  IDs of jobs to run now. These seven are there if jobs are taken from the source: if its outbox was full, a worker is woken
 -- KEYS[7...] …:due     zset  job ID -> instant it is due, Unix ms
 -- KEYS[8...] …:turns   zset  groups that may start a job, see lib/groups.lua
 -- KEYS[9...] …:opens   zset  group -> instant of its next start, Unix ms
 -- KEYS[10...] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[11...] …:batches  hash  batch -> its counts, see lib/members.lua
+-- KEYS[12...] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms
 -- ARGV[1] the target, "<queue>/<index>"; ARGV[2] its mark, as it has answered; empty: the caller does not know it, and nothing is noted
 -- ARGV[3] how many entries are wanted; ARGV[4] prefix of the wake-up channels
 -- ARGV[5] when the caller requested the mark: the time that its last call returned before that, us; empty: not known, so the mark confirms nothing
@@ -20,7 +22,7 @@ local CONFIRMED_US = 60000000 -- so much later a second answer of the target con
 local MAX_KEPT, MAX_KEPT_BYTES = 20000, 67108864 -- of delivered: then the oldest of the line leave early
 local FORGET_MS = 604800000 -- what is known of a target without entries is forgotten
 -- uses: limits clock layout strings outbox
-local state = redis.call('HMGET', STATE, 'layout', 'outbox', 'paused', 'limit', 'groups', 'blocked')
+local state = redis.call('HMGET', STATE, 'layout', 'outbox', 'paused', 'limit', 'groups', 'blocked', 'batches')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local target, mark, want, asked = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[5])
@@ -118,6 +120,29 @@ if notes and not stored then
   end
 end
 if KEYS[10] then redis.call('ZCARD', KEYS[10]) end
+local save_counts -- counts the members of batches that begin or cease to wait; nil: the partition has no batches
+if state[7] then
+  local function pieces()
+    -- uses: members
+    local counts = {}
+    check_members(KEYS[11], KEYS[12])
+    for sign, entries in pairs({ [-1] = taken, [1] = missing }) do
+      local fields = {}
+      for i, member in ipairs(entries) do
+        local _, _, _, _, its = entry_of(member)
+        fields[i] = queue_of(target) .. '\t' .. (its or '') .. '\tb'
+      end
+      for _, batch in ipairs(#fields > 0 and redis.call('HMGET', OUTGOING, unpack(fields)) or {}) do
+        if batch then
+          count_member(counts, batch, 'away', sign)
+          note_target(counts, batch, target)
+        end
+      end
+    end
+    return function() save_members(counts, KEYS[11], KEYS[12], STATE) end
+  end
+  save_counts = pieces()
+end
 
 --------------------------------------------------------------------------------------------------------------------- write
 
@@ -152,7 +177,8 @@ if #leaves > 0 then
   local values = {}
   for i, member in ipairs(leaves) do
     local _, of, _, bytes, its = entry_of(member)
-    values[i] = queue_of(target) .. '\t' .. (its or '')
+    values[2 * i - 1] = queue_of(target) .. '\t' .. (its or '')
+    values[2 * i] = values[2 * i - 1] .. '\tb'
     box.kept, gone = box.kept - (bytes or 0), math.max(gone, tonumber(of or 0))
   end
   redis.call('ZREM', DELIVERED, unpack(leaves))
@@ -217,6 +243,7 @@ if box.waiting > 0 then
   end
   box.since = oldest or now_ms
 end
+if save_counts then save_counts() end
 local text = outbox_text(box)
 if text ~= state[2] then redis.call('HSET', STATE, 'outbox', text) end
 if KEYS[10] and was_full and not is_full(box, 0.9) and not state[3] then

@@ -13,6 +13,8 @@
 -- KEYS[12] …:groups  hash  group -> its flights, tag and starts
 -- KEYS[13] …:grules  hash  group -> its rule and pause
 -- KEYS[14] …:opens   zset  group -> instant of its next start, Unix ms
+-- KEYS[15] …:batches  hash  batch -> its counts, see lib/members.lua
+-- KEYS[16] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms
 -- ARGV[1] the source, "<queue>/<index>"; ARGV[2] the mark that the call continues; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] 1 if a value is longer than 2 KiB: takes must then read lengths first; ARGV[5] 1: the queue has several partitions, so no job has a group
 -- ARGV[6...] three values for each entry: number, ID, value, as advance_outbox.lua has returned them; none: the caller only requests the mark
@@ -59,14 +61,15 @@ if not first or n_args < 6 then return { whole(now_us), mark, 0, 0, 0, 0 } end
 local jobs, ids, entries = {}, {}, {} -- entries: groups of jobs, as entries in places
 for i = first, n_args, 3 do
   local due_ms, group, note, batch, envelope = unpack_job(ARGV[i + 2])
-  if not due_ms or note ~= '' or batch ~= '' then
+  if not due_ms or note ~= '' then
     if #jobs == 0 then return redis.error_reply('CHIMELAYOUT a newer version has added what ' .. source .. ' has for this partition: upgrade this program') end
     break -- what comes before it is added
   end
-  local job = { number = ARGV[i], id = ARGV[i + 1], due_ms = due_ms, group = group ~= '' and group or nil, envelope = envelope }
+  local job = { number = ARGV[i], id = ARGV[i + 1], due_ms = due_ms, group = group ~= '' and group or nil, batch = batch ~= '' and batch or nil, envelope = envelope }
   jobs[#jobs + 1], ids[#ids + 1] = job, job.id
 end
 local void, seen, new, ungrouped = {}, {}, {}, 0
+local save_counts -- counts the members of batches; nil: none of the jobs is one
 if state[4] and #ids > 0 then
   for i, since in ipairs(redis.call('ZMSCORE', STALE, unpack(ids))) do void[ids[i]] = since end
 end
@@ -75,6 +78,20 @@ for _, job in ipairs(jobs) do
     seen[job.id], new[#new + 1] = true, job
     if job.group and ARGV[5] == '1' then job.group, ungrouped = nil, ungrouped + 1 end
     if job.group then entries[#entries + 1] = '0 ' .. job.group end
+  end
+end
+for _, job in ipairs(new) do
+  if job.batch and not save_counts then
+    local function pieces()
+      -- uses: members
+      local counts = {}
+      check_members(KEYS[15], KEYS[16])
+      for _, each in ipairs(new) do
+        if each.batch then count_member(counts, each.batch, 'added', 1) end
+      end
+      return function() save_members(counts, KEYS[15], KEYS[16], STATE) end
+    end
+    save_counts = pieces()
   end
 end
 local last = jobs[#jobs]
@@ -113,6 +130,7 @@ if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 if #placed > 0 then redis.call('HSET', PLACES, unpack(placed)) end
 if #lined > 0 then redis.call('ZADD', LINE, unpack(lined)) end
 if all then tune_groups(all, STATE, LINE, PLACES, TURNS, GROUPS, OPENS) end
+if save_counts then save_counts() end
 if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if not state[2] then -- delete_queue.lua lets these expire
   redis.call('PERSIST', CALLERS)

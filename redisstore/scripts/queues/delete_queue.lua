@@ -49,11 +49,13 @@
 -- KEYS[48] …:carried    hash  target partition -> what it has taken
 -- KEYS[49] …:inbox      hash  source partition -> what was carried last
 -- KEYS[50] …:shapes     hash  shapes of errors, see lib/shapes.lua
--- KEYS[51...] …:inflight:<session>  hash  job ID -> fence: of the sessions that the caller has read, at most 500
+-- KEYS[51] …:batches    hash  batch -> its counts, see lib/members.lua
+-- KEYS[52] …:reports    zset  batch -> when its counts are to be reported
+-- KEYS[53...] …:inflight:<session>  hash  job ID -> fence: of the sessions that the caller has read, at most 500
 -- ARGV[1] a unique name of this call; empty: only count; ARGV[2] for how long it is remembered that a schedule has left, s
 -- ARGV[3...] these sessions
 -- Returns time (us), then the counts: waiting jobs, including those behind others; delayed ones; sessions that hold jobs; names with parked jobs;
--- dead jobs; kept results; schedules; jobs that wait to be carried to other partitions. All 0: the partition is empty, and its keys are gone.
+-- dead jobs; kept results; schedules; jobs that wait to be carried to other partitions; batches that have not ended. All 0: the partition is empty, and its keys are gone.
 
 -- A queue is in one of these states. listed: the registry of the namespace has it. used: something counted above is on one of its partitions.
 --   listed, used or not: a deletion that finds it used changes nothing
@@ -80,22 +82,23 @@
 -- in KEYS has begun since, by taking a job, and counts as one that holds some.
 local STATE, READY, STALE, PURGED, SPARED, DUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local BEHIND, SESSIONS, UNHANDLED, DEAD, KEPT, SCHEDULES = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local MAX_BATCHES = 10000 -- of more, none is read, and they block the deletion until they are forgotten
 local MARKS_S = '604800' -- for how long the marks of sources remain
 local OWED, GONE, OWNERS, CALLERS, IDLE = KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 -- uses: limits callers clock layout closed gate definition session due waiting
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
-local nothing = { now_us, 0, 0, 0, 0, 0, 0, 0, 0 }
+local nothing = { now_us, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 if ARGV[1] ~= '' and answered(CALLERS, ARGV[1]) then return nothing end
 
 local found = {
   now_us, count_waiting(READY, STALE, KEYS[38]) + math.max(redis.call('LLEN', PURGED) - redis.call('ZCARD', SPARED), 0)
     + redis.call('ZCARD', KEYS[40]) + redis.call('ZCARD', BEHIND), redis.call('ZCARD', DUE), 0,
   redis.call('ZCARD', UNHANDLED), redis.call('ZCARD', DEAD), redis.call('ZCOUNT', KEPT, whole(now_ms), '+inf'), redis.call('HLEN', SCHEDULES),
-  redis.call('ZCARD', KEYS[45]),
+  redis.call('ZCARD', KEYS[45]), redis.call('HLEN', KEYS[51]),
 }
 local at_of, empty = {}, {} -- at_of: where in KEYS the hash of a session is; empty: sessions without a job
-for i = 3, #ARGV do at_of[ARGV[i]] = 48 + i end
+for i = 3, #ARGV do at_of[ARGV[i]] = 50 + i end
 for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
   local at = at_of[session]
   if at and redis.call('HLEN', KEYS[at]) == redis.call('HEXISTS', KEYS[at], SELF) then
@@ -116,8 +119,12 @@ found[8] = math.max(found[8], redis.call('ZCARD', OWED)) -- an owed mark belongs
 redis.call('HLEN', OWNERS)
 redis.call('ZCARD', IDLE)
 redis.call('HLEN', KEYS[49])
+local kept = found[10] > 0 and found[10] <= MAX_BATCHES and redis.call('HGETALL', KEYS[51]) or {}
+for i = 2, #kept, 2 do
+  if string.find(kept[i], ' [-cx]*e[-cxe]* %d+ %S+$') then found[10] = found[10] - 1 end
+end
 
-for i = 2, 9 do
+for i = 2, 10 do
   if found[i] > 0 then return found end
 end
 if ARGV[1] == '' then return nothing end
@@ -125,7 +132,7 @@ if ARGV[1] == '' then return nothing end
 redis.call('UNLINK', STATE, READY, STALE, PURGED, SPARED, DUE, BEHIND, SESSIONS, UNHANDLED, DEAD, KEPT, SCHEDULES, OWED)
 redis.call('UNLINK', KEYS[18], KEYS[19], KEYS[20], KEYS[21], KEYS[22], KEYS[23], KEYS[24], KEYS[25], KEYS[26], KEYS[27], KEYS[28], KEYS[29],
   KEYS[30], KEYS[31], KEYS[32], KEYS[33], KEYS[34], KEYS[35], KEYS[36], KEYS[37], KEYS[38], KEYS[39], KEYS[40],
-  KEYS[41], KEYS[42], KEYS[43], KEYS[44], KEYS[45], KEYS[46], KEYS[47], KEYS[48], KEYS[50])
+  KEYS[41], KEYS[42], KEYS[43], KEYS[44], KEYS[45], KEYS[46], KEYS[47], KEYS[48], KEYS[50], KEYS[51], KEYS[52])
 redis.call('ZREM', CALLERS, '#enqueued')
 for _, session in ipairs(empty) do
   redis.call('UNLINK', KEYS[at_of[session]])

@@ -1,5 +1,5 @@
 -- purge.lua: delete the next jobs that are to be purged, at most 500; see purge_begin.lua for what holds meanwhile.
--- KEYS[1]  …:state      hash  layout, purge, groups, grules
+-- KEYS[1]  …:state      hash  layout, purge, groups, grules, batches
 -- KEYS[2]  …:purged     list  IDs of the jobs that are to be purged
 -- KEYS[3]  …:spared     zset  those among them that were void
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
@@ -23,6 +23,8 @@
 -- KEYS[22] …:groups  hash  group -> its flights, tag and starts
 -- KEYS[23] …:grules  hash  group -> its rule and pause
 -- KEYS[24] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[25] …:batches  hash  batch -> its counts, see lib/members.lua
+-- KEYS[26] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms
 -- ARGV[1] a unique name of this call; ARGV[2] prefix of the wake-up channels
 -- Returns time (us); how many IDs left the list or the set; how many jobs were deleted; 1 if more are left, else 0.
 local STATE, PURGED, SPARED, READY, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -32,7 +34,7 @@ local LINE, TURNS, GROUPS, GRULES, OPENS = KEYS[20], KEYS[21], KEYS[22], KEYS[23
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: the number of known ones in behind
 local BOTH = 1024 -- both counts, which are lower, are stored as one number
 -- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual forget line queuelimit groups tuned
-local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules')
+local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules', 'batches')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local left = redis.call('LLEN', PURGED) + redis.call('ZCARD', KEYS[18])
@@ -40,10 +42,15 @@ local before = answered(CALLERS, ARGV[1])
 if before then return { whole(now_us), math.floor(before / BOTH), before % BOTH, left > 0 and 1 or 0 } end
 
 local page = redis.call('LRANGE', PURGED, '0', whole(MAX_ITEMS - 1))
+local reads = state[4] and 0 -- the bytes of the envelopes that the call reads, because of their batches; nil: none
 local void = #page > 0 and redis.call('ZMSCORE', SPARED, unpack(page)) or {}
 local ids, names, count_of, ended, looked = {}, {}, {}, {}, 0 -- ended: occurrences
 for i, id in ipairs(page) do
   local name = occurrence(id)
+  if reads then
+    reads = reads + redis.call('HSTRLEN', JOBS, id)
+    if reads > CALL_BYTES and i > 1 then break end
+  end
   if name and not void[i] then
     count_of[name] = (count_of[name] or 0) + 1
     if count_of[name] > TOGETHER then break end
@@ -59,6 +66,11 @@ local returns = {} -- members of occurrences: they belong to their schedules, as
 local occurs = {}
 for i = 1, #lined do
   local id = match(lined[i], '[^\t]*$')
+  reads = reads and reads + redis.call('HSTRLEN', JOBS, id)
+  if reads and reads > CALL_BYTES and i > 1 then
+    for k = #lined, i, -1 do lined[k] = nil end
+    break
+  end
   if occurrence(id) then
     returns[#returns + 1], returns[#returns + 2] = '0', lined[i]
     occurs[#occurs + 1] = lined[i]
@@ -92,6 +104,17 @@ for _, id in ipairs(ended) do
 end
 for _, id in ipairs(ids) do end_manual(past, id) end
 
+local save_counts -- counts the members of batches; nil: the partition has no batches
+if reads and #ids > 0 then
+  local function pieces()
+    -- uses: members
+    local counts = {}
+    check_members(KEYS[25], KEYS[26])
+    count_bodies(counts, redis.call('HMGET', JOBS, unpack(ids)), 'cancelled')
+    return function() save_members(counts, KEYS[25], KEYS[26], STATE) end
+  end
+  save_counts = pieces()
+end
 redis.call('ZREM', SPARED, '') -- makes the other writes possible when the server is out of memory
 local deleted = #ended
 if looked > 0 then
@@ -110,6 +133,7 @@ if #ids > 0 then
   redis.call('HDEL', CRASHES, unpack(ids))
   forget_ids(ids, ONCE, RESULTS, KEPT)
 end
+if save_counts then save_counts() end
 leave_line(KEYS[19], KEYS[18], lined, grouped)
 if #returns > 0 then redis.call('ZADD', LINE, unpack(returns)) end
 if all then

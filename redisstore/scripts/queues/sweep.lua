@@ -5,7 +5,7 @@
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:callers    zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued
 -- KEYS[4]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[5]  …:state      hash  layout, parked, large, swept, groups, grules, tended: the last sweep that finished, the last other duties, Unix s
+-- KEYS[5]  …:state      hash  layout, parked, large, swept, groups, grules, batches, tended: the last sweep that finished, the last other duties, Unix s
 -- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[7]  …:schedules  hash  schedule -> definition
 -- KEYS[8]  …:cursors    hash  schedule -> cursor
@@ -31,7 +31,9 @@
 -- KEYS[28] …:opens  zset  group -> instant of its next start, Unix ms
 -- KEYS[29] …:outbox  zset  entries that wait, see lib/outbox.lua
 -- KEYS[30] …:delivered  zset  entries that were carried
--- KEYS[31...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[31] …:batches  hash  batch -> its counts, see lib/members.lua
+-- KEYS[32] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms
+-- KEYS[33...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] retention of parked jobs and marks of moved schedules, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5] a random number; ARGV[6] 1: other lists have old jobs too, else 0
 -- ARGV[7] prefix of the channels for callers that wait for a job of this queue; ARGV[8] prefix of the wake-up channels; ARGV[9...] the names of the
@@ -39,17 +41,17 @@
 -- Returns time (us); 1 if more remain, 0 if not, 2 if the partition was swept so recently; then, except for 2: 1 if parked jobs past their
 -- retention were not read, else 0; and of the jobs that remain parked because a job may follow their death (see lib/expired.lua), at most 50,
 -- six values each: entry in the list, name of the list, e or d, envelope or definition, crashes, 1 if twice the retention has passed, else 0; and at
--- the end, 1 if the caller must do the other duties of a sweep now, else 0; 1 if there are entries in the outbox, or carried ones, else 0.
+-- the end, 1 if the caller must do the other duties of a sweep now, else 0; 1 if there are entries in the outbox, or carried ones, else 0; 1 if counts of batches are to be reported, 2 if there are only others, else 0.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
 local LINE, PLACES, TURNS, GROUPS, GRULES, OPENS = KEYS[23], KEYS[24], KEYS[25], KEYS[26], KEYS[27], KEYS[28]
-local PARKED, NAMES = 30, 8 -- the parked lists come behind KEYS[30], their names behind ARGV[8]
+local PARKED, NAMES = 32, 8 -- the parked lists come behind KEYS[32], their names behind ARGV[8]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local TENDED_S = 60 -- the caller does the other duties of a sweep at least this often, even if more is left to remove
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 -- uses: limits bytes callers clock layout seconds strings counters definition envelope open flight parked handlers history manual expired histories
-local state = redis.call('HMGET', STATE, 'swept', 'parked', 'tended', 'layout', 'groups', 'grules', 'paused')
+local state = redis.call('HMGET', STATE, 'swept', 'parked', 'tended', 'layout', 'groups', 'grules', 'paused', 'batches')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local swept = tonumber(state[1] or 0) or 0
@@ -226,6 +228,19 @@ if state[5] then
   end
   tune = pieces()
 end
+local reports = redis.call('ZCARD', KEYS[32]) > 0
+local save_counts -- counts the members of batches that die; nil: the partition has no batches
+if state[8] then
+  local function pieces()
+    -- uses: members
+    local counts, died = {}, {}
+    check_members(KEYS[31], KEYS[32])
+    for _, i in ipairs(given_up) do died[i] = bodies[i] end
+    count_bodies(counts, died, 'dead')
+    return function() save_members(counts, KEYS[31], KEYS[32], STATE) end
+  end
+  save_counts = pieces()
+end
 redis.call('ZREM', DEAD, '') -- makes the other writes possible when the server is out of memory
 if #buried > 0 then
   redis.call('ZREM', DEAD, unpack(buried))
@@ -275,4 +290,5 @@ redis.call('PERSIST', IDLE)
 redis.call('PERSIST', GONE)
 redis.call('PERSIST', OWNERS)
 if tune then tune() end
-return { whole(now_us), more and 1 or 0, unseen and 1 or 0, asked, tends and 1 or 0, owing and 1 or 0 }
+if save_counts then save_counts() end
+return { whole(now_us), more and 1 or 0, unseen and 1 or 0, asked, tends and 1 or 0, owing and 1 or 0, (reports or save_counts and n_given > 0) and 1 or state[8] and 2 or 0 }

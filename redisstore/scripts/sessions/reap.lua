@@ -8,7 +8,7 @@
 -- KEYS[7]  …:schedules           hash  schedule -> definition
 -- KEYS[8]  …:cursors             hash  schedule -> cursor
 -- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[10] …:state               hash  layout, crashed, paused, limit, asked, groups, grules
+-- KEYS[10] …:state               hash  layout, crashed, paused, limit, asked, groups, grules, batches
 -- KEYS[11] …:behind              zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[12] …:owed                zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[13] …:jobs                hash  job ID -> envelope
@@ -25,6 +25,8 @@
 -- KEYS[24] …:groups              hash  group -> its flights, tag and starts
 -- KEYS[25] …:grules              hash  group -> its rule and pause
 -- KEYS[26] …:opens               zset  group -> instant of its next start, Unix ms
+-- KEYS[27] …:batches             hash  batch -> its counts, see lib/members.lua
+-- KEYS[28] …:reports             zset  batch -> instant from which its counts are to be reported, Unix ms
 -- ARGV[1] session; ARGV[2] its lapse as the caller read it, Unix ms: if it was extended since, nothing is done
 -- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
 -- ARGV[4] prefix of the wake-up channels; ARGV[5] the queue: callers that wait for the end of a cancelled job are notified
@@ -37,7 +39,7 @@ local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
 -- uses: limits callers clock layout seconds closed gate wake alarm strings counters definition owed open flight asked due session suspects queuelimit waiting after envelope history manual
 
-local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked', 'layout', 'groups', 'grules')
+local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked', 'layout', 'groups', 'grules', 'batches')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
@@ -160,7 +162,7 @@ redis.call('HLEN', CRASHES)
 redis.call('HLEN', AFTER)
 redis.call('HLEN', KEYS[19])
 local reports = redis.call('HLEN', PROGRESS) > 0
-local paused, limit, asked = state[1], read_limit(state[2]), state[3]
+local paused, limit = state[1], read_limit(state[2])
 local grouped -- the functions for jobs that have groups; nil: none
 if state[5] or #replaced > 0 then
   local function pieces() -- a function has locals of its own: here they would be too many
@@ -212,6 +214,18 @@ if state[5] or #replaced > 0 then
     }
   end
   grouped = pieces()
+end
+local save_counts -- counts the members of batches that were cancelled; nil: there are none
+if state[7] and n_cancelled > 0 then
+  local function pieces()
+    -- uses: members
+    local counts, those = {}, {}
+    check_members(KEYS[27], KEYS[28])
+    for id in pairs(cancelled) do those[#those + 1] = id end
+    count_bodies(counts, redis.call('HMGET', JOBS, unpack(those)), 'cancelled')
+    return function() save_members(counts, KEYS[27], KEYS[28], STATE) end
+  end
+  save_counts = pieces()
 end
 
 -- decide: a job that had begun has crashed once more; after its second crash, and after an uncertain one, it waits; after another it goes to the
@@ -305,7 +319,8 @@ end
 for _, id in ipairs(replaced) do end_manual(past, id) end
 save_manual(past, KEYS[18])
 save_past(past, KEYS[18], KEYS[19])
-if n_cancelled > 0 then add_asked(STATE, asked, -n_cancelled) end
+if n_cancelled > 0 then add_asked(STATE, state[3], -n_cancelled) end
+if save_counts then save_counts() end
 if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end
 if #ids > 0 and reports then redis.call('HDEL', PROGRESS, unpack(ids)) end
 push_front(READY, front)

@@ -1,7 +1,7 @@
 -- work.lua: settle ended jobs, then take due ones. A busy worker makes only this call to a partition.
 -- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun, "!" if it was cancelled, "+" replaced; and the field of the piece session
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; if jobs were cancelled: stale, asked; if jobs have groups: groups, grules; purge; outbox
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; if jobs were cancelled: stale, asked; if jobs have groups: groups, grules; purge; outbox; batches
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -35,8 +35,10 @@
 -- KEYS[34] …:opens               zset    group -> instant of its next start, Unix ms
 -- KEYS[35...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
 --          are any of these or members of it are served, the shared one (see lib/parked.lua)
--- KEYS[36...] …:outbox           zset    jobs that wait to be carried to other partitions, see lib/outbox.lua: these two are the last keys, if ARGV[14] ends with q
+-- KEYS[36...] …:outbox           zset    jobs that wait to be carried to other partitions, see lib/outbox.lua: these two come last, if ARGV[14] has q
 -- KEYS[37...] …:outgoing         hash    "<queue>\t<job ID>" -> its value
+-- KEYS[38...] …:batches          hash    batch -> its counts, see lib/members.lua: these two come after all, if ARGV[14] has b
+-- KEYS[39...] …:reports          zset    batch -> instant from which its counts are to be reported, Unix ms
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
 -- ARGV[3]  time to live of the session, ms
@@ -54,8 +56,8 @@
 -- ARGV[12] how many finished jobs: done, without an envelope or a record; if the results of some are kept, or jobs without groups follow some at once, a
 --          blank, of how many the result is kept (the last ones), a blank and the queue; a blank and how many are followed (those before the last ones)
 -- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
--- ARGV[14] how many other settlements; if any has annexes, a blank and how many of these; if one of these has a group or another queue, a blank, g if one has a group, and
---          q if one has another queue
+-- ARGV[14] how many other settlements; if any has annexes, a blank and how many of these; if one of these has a group or another queue, a blank, g if one has a group,
+--          q if one has another queue, and b with a number if some of the jobs are members of batches: of how many batches are the finished ones
 -- ARGV[15] 1: the worker may be given a suspect (see lib/suspects.lua); 2: it holds one; 0: another call of it may
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
@@ -66,8 +68,9 @@
 --          unchanged), record ("<outcome>|<started>|<ended>", Unix ms, and the fields of an attempt in lib/history.lua; empty: none); then three values
 --          for each annex: which other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one is done, dies or expires; i:
 --          how long after that it is due, ms; if it has a group, a tab and the group (without i: it has none, and is due then); q: its queue, if that is another one; r:
---          "<how long its result is kept, ms> <queue> <result>"; g: it has reported progress, which is removed; then two values for each finished job whose result is kept: how long,
---          ms, and the result with its letter; then two values for each one that is followed: the job that follows, its envelope
+--          "<how long its result is kept, ms> <queue> <result>"; g: it has reported progress, which is removed; b: the batch of which it is a member; m: the batch of which the job to add is a member; then two values for each finished job whose result is kept: how long,
+--          ms, and the result with its letter; then two values for each one that is followed: the job that follows, its envelope;
+--          then two values for each batch of finished jobs: the batch, and their positions among the finished jobs, each with a blank behind it
 -- Returns (an empty list is 0):
 --   time (us)
 --   positions of the settlements refused, the finished jobs first
@@ -88,7 +91,8 @@
 --   occurrences that were dropped, because another one runs or waits; missing or 0: none
 --   if groups have rules and ARGV[5] has names, a letter for each job taken: o its group runs in order, f its group may start no more now, "." neither;
 --     missing: as "." for all
---   if jobs wait to be carried to other partitions (see lib/outbox.lua): 1 more they are to be carried now, 2 more they have reached their bound, and nothing is taken; missing: 0
+--   if jobs wait to be carried to other partitions (see lib/outbox.lua): 1 more they are to be carried now, 2 more they have reached their bound, and nothing is taken; 4 more
+--     counts of batches are to be reported now, 8 more the partition has such counts; missing: 0
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local BEHIND, UNHANDLED = KEYS[16], KEYS[18]
@@ -118,12 +122,12 @@ if not finished then
   if n_follow > 0 then follows = { n = n_follow, first = finished - n - n_follow, without = {} } end
 end
 if ARGV[13] ~= '0' then begun = tonumber(ARGV[13]) end
-local annexes, joins, sends = 0, nil, false -- joins: a job that follows has a group; sends: one has another queue
+local annexes, joins, sends = 0, nil, '' -- joins: a job that follows has a group; sends: q, one has another queue; then b and a number, some are members of batches
 if ARGV[14] ~= '0' then
   others = tonumber(ARGV[14])
   if not others then
-    others, annexes, joins, sends = string.match(ARGV[14], '^(%d+) (%d+) ?(g?)(q?)$')
-    joins, sends = joins == 'g', sends == 'q'
+    others, annexes, joins, sends = string.match(ARGV[14], '^(%d+) (%d+) ?(g?)(q?b?%d*)$')
+    joins = joins == 'g'
     others, annexes = tonumber(others), tonumber(annexes)
   end
 end
@@ -151,13 +155,14 @@ local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
 --------------------------------------------------------------------------------------------- read and check: the session
 
-local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn', 'limit', 'stale', 'groups', 'grules', 'purge', 'outbox')
+local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn', 'limit', 'stale', 'groups', 'grules', 'purge', 'outbox', 'batches')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
-local OUTBOX, OUTGOING = #KEYS - 1, #KEYS -- if the call sends
+local OUTBOX, OUTGOING = #KEYS - 1, #KEYS -- if the call sends, and no job is a member
+if #sends > 1 then OUTBOX, OUTGOING = #KEYS - 3, #KEYS - 2 end
 local box -- nil: nothing waits in the outbox, and nothing is added; else the piece outbox
-if sends or state[14] and not string.find(state[14], '^%d+ 0 ') then
+if string.byte(sends) == 113 or state[14] and not string.find(state[14], '^%d+ 0 ') then
   local function pieces()
     -- uses: outbox
     return { sums = read_outbox(state[14]), is_full = is_full, owes = owes, save_sent = save_sent }

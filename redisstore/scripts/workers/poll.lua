@@ -1,5 +1,5 @@
 -- poll.lua: return whether a partition has something to take. It takes nothing, and renews the caller's place among the sleeping workers.
--- KEYS[1] …:state     hash  paused, parked, layout, limit, groups, outbox
+-- KEYS[1] …:state     hash  paused, parked, layout, limit, groups, outbox, batches
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready     list  IDs of jobs to run now
 -- KEYS[4] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
@@ -13,12 +13,12 @@
 -- the alarm (1, 2, 0); the field parked of state (0: no job is parked); earliest lapse (Unix ms, -1); lapsed sessions, two values
 -- each: name, lapse; of a queue with a limit, else missing or 0: a job may start (1), all starts are used (2), the maximum number of jobs
 -- run, or the limit cannot be read (3); if jobs wait to be carried to other partitions, else missing: 1 more they are to be carried now, 2 more there
--- are so many that nothing is taken (see lib/outbox.lua).
+-- are so many that nothing is taken (see lib/outbox.lua), 4 more counts of batches are to be reported, 8 more there are such counts (see lib/members.lua).
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local TURNS, OPENS = KEYS[6], KEYS[7]
 local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]
 -- uses: limits clock layout alarm lapse due waiting
-local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'limit', 'groups', 'outbox')
+local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'limit', 'groups', 'outbox', 'batches')
 local refusal = newer(state[3])
 if refusal then return refusal end
 local paused = state[1]
@@ -35,6 +35,10 @@ if state[6] then
   local sums = read_outbox(state[6])
   owing, paused = owes(sums, false), paused or is_full(sums, 1)
   if owing == 0 then owing = nil end
+end
+if state[7] then
+  local due = tonumber(state[7]) or 0
+  owing = (owing or 0) + 8 + (due > 0 and due <= now_ms and 4 or 0)
 end
 more = more and not paused
 local asleep_before = {}

@@ -60,8 +60,12 @@ if since then
   end
 end
 local skipped, letters = call and call.skipped, many and many.letters
-local owing = box and box.owes(box.sums, call and (call.sent[1] or again and sends))
+local owing = box and box.owes(box.sums, call and (call.sent[1] or again and string.byte(sends) == 113))
 if owing == 0 then owing = nil end
+if state[15] or count_ends then
+  local due = count_ends and count_ends() or tonumber(state[15] or 0) -- the counts are written after all else
+  owing = (owing or 0) + 8 + (due > 0 and due <= now_ms and 4 or 0)
+end
 if owing and not letters then letters = 0 end
 if letters and not skipped then skipped = 0 end
 local stopped = call and call.paused[1] and call.paused or skipped and 0 or nil

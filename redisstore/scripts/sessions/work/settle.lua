@@ -4,7 +4,35 @@
 
 -- A key of a wrong type stops the call here, before the first write.
 local done = math.max(ended_to - ended_from + 1, 0)
-if sends then
+local count_ends -- counts the members of batches that end, and those that follow them; nil: there are none
+if #sends > 1 and not again then
+  local function pieces()
+    -- uses: members
+    local BATCHES, REPORTS, counts = #KEYS - 1, #KEYS, {}
+    check_members(KEYS[BATCHES], KEYS[REPORTS])
+    local HOW = { d = 'done', x = 'dead', e = 'dead', c = 'cancelled', m = 'cancelled', w = 'cancelled' }
+    for i = #ARGV - 2 * tonumber(string.match(sends, '%d+$')) + 1, #ARGV, 2 do
+      local done, cancelled = 0, 0
+      for at in string.gmatch(ARGV[i + 1], '%d+') do
+        local fence, holds = ARGV[at_fence + at], held[at + 1]
+        if holds == fence or holds == '-' .. fence then done = done + 1 elseif holds == '!' .. fence then cancelled = cancelled + 1 end
+      end
+      if done > 0 then count_member(counts, ARGV[i], 'done', done) end
+      if cancelled > 0 then count_member(counts, ARGV[i], 'cancelled', cancelled) end
+    end
+    for i, annex in pairs(annexed) do
+      local n, how = finished + begun + i, nil
+      local fence, holds = ARGV[at_fence + n], held[n + 1]
+      if i > 0 and holds == '!' .. fence then how = 'cancelled' end
+      if i > 0 and (holds == fence or holds == '-' .. fence) then how = HOW[ARGV[at_other + 4 * i - 3]] end
+      if how and annex.b then count_member(counts, annex.b, how, 1) end
+      if annex.m and annex.o and (how == 'done' or how == 'dead') then count_member(counts, annex.m, annex.q and 'away' or 'added', 1) end
+    end
+    return function() return save_members(counts, KEYS[BATCHES], KEYS[REPORTS], STATE) end
+  end
+  count_ends = pieces()
+end
+if string.byte(sends) == 113 then
   redis.call('ZCARD', KEYS[OUTBOX])
   redis.call('HLEN', KEYS[OUTGOING])
 end
