@@ -22,6 +22,7 @@ type Sweeper struct {
 	store protocol.JobStore
 	bury  BuryFunc
 	owes  func(protocol.Partition)
+	notes func(p protocol.Partition, reports, batches bool)
 	round []sweeping // of the round under way; empty: a new one begins
 	left  bool       // the round did not finish a partition
 }
@@ -36,9 +37,10 @@ type sweeping struct {
 	steps     int
 }
 
-// NewSweeper returns a sweeper that has not begun a round. It calls owes for each partition that has jobs for other ones.
-func NewSweeper(store protocol.JobStore, bury BuryFunc, owes func(protocol.Partition)) *Sweeper {
-	return &Sweeper{store: store, bury: bury, owes: owes}
+// NewSweeper returns a sweeper that has not begun a round. It calls owes for each partition that has jobs for other ones, and notes for each that has counts
+// of batches.
+func NewSweeper(store protocol.JobStore, bury BuryFunc, owes func(protocol.Partition), notes func(p protocol.Partition, reports, batches bool)) *Sweeper {
+	return &Sweeper{store: store, bury: bury, owes: owes, notes: notes}
 }
 
 // Begun reports whether a round is under way: until it has ended, Step continues with the partitions with which it began.
@@ -74,6 +76,7 @@ func (s *Sweeper) Step(ctx context.Context, partitions []protocol.Partition, lea
 		if answer.Owes || buried > 0 {
 			s.owes(now[i].partition)
 		}
+		s.notes(now[i].partition, answer.Reports || answer.Batches && buried > 0, answer.Batches)
 		if err != nil {
 			failed = append(failed, err)
 		}

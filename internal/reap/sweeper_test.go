@@ -60,7 +60,7 @@ func TestARoundBuriesExpiredJobs(t *testing.T) {
 		store := c.store
 		s := NewSweeper(&store, func(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial, bool) {
 			return protocol.Burial{ExpiredJob: *job, Follower: &protocol.Follower{Body: fmt.Appendf(nil, "%s of %s at %d", job.ID, queue, at.UnixMilli())}}, c.reads
-		}, func(protocol.Partition) {})
+		}, func(protocol.Partition) {}, func(protocol.Partition, bool, bool) {})
 		var err error
 		for first := true; first || s.Begun(); first = false {
 			_, failed := s.Step(t.Context(), []protocol.Partition{{Queue: "mail"}}, true)

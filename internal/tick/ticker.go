@@ -137,6 +137,7 @@ func (t *Ticker) loop(ctx context.Context) {
 	var reaping sync.WaitGroup
 	reaping.Go(func() { t.reaper.Run(ctx) })
 	reaping.Go(func() { t.carrier.Run(ctx) })
+	reaping.Go(func() { t.batches.Run(ctx) })
 	defer reaping.Wait()
 	defer stop()
 	defer t.resign()

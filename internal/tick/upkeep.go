@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chimejobs/chime/internal/batch"
 	"github.com/chimejobs/chime/internal/carry"
 	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
@@ -28,6 +29,7 @@ type upkeep struct {
 	reaper   *reap.Reaper
 	sweeper  *reap.Sweeper
 	carrier  *carry.Carrier
+	batches  *batch.Reporter
 	repairer repairer
 	rezoner  rezoner
 	sampler  sampler
@@ -43,13 +45,15 @@ type upkeep struct {
 // newUpkeep returns the upkeep of a role, which always watches its own queues.
 func newUpkeep(store protocol.Store, log *slog.Logger, role string, sessionTTL time.Duration, observer observe.Observer, own []string) upkeep {
 	carrier := carry.New(store, log)
+	batches := batch.NewReporter(store, carrier.Note, log)
 	return upkeep{
 		store: store, log: log, id: protocol.NewCandidate(),
 		outage:   retry.Outage{Log: log, Role: role, Trouble: observer.Trouble},
 		placer:   placer{store: store, log: log, observer: observer},
 		reaper:   reap.New(store, sessionTTL, log),
-		sweeper:  reap.NewSweeper(store, burier{log: log}.bury, carrier.Note),
+		sweeper:  reap.NewSweeper(store, burier{log: log}.bury, carrier.Note, batches.Note),
 		carrier:  carrier,
+		batches:  batches,
 		repairer: repairer{store: store, log: log},
 		rezoner:  rezoner{store: store, log: log},
 		sampler:  sampler{store: store},
@@ -140,6 +144,7 @@ func (u *upkeep) poll(ctx context.Context, partitions []protocol.Partition) (ans
 		if answer.Owes {
 			u.carrier.Note(partitions[i])
 		}
+		u.batches.Note(partitions[i], answer.Reports, answer.Batches)
 	}
 	return answers, failed
 }

@@ -77,6 +77,7 @@ func (w *Watch) Run(ctx context.Context) {
 	var reaping sync.WaitGroup
 	reaping.Go(func() { w.reaper.Run(ctx) })
 	reaping.Go(func() { w.carrier.Run(ctx) })
+	reaping.Go(func() { w.batches.Run(ctx) })
 	defer reaping.Wait()
 	defer stop()
 	timer := time.NewTimer(observe.LongestNap)

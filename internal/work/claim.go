@@ -136,7 +136,7 @@ func (c *claim) fill(job *Job) {
 	}
 	if d := c.message.Details; d != nil {
 		job.Header, job.Offset = maps.Clone(d.Header), d.Offset // an occurrence's header is its schedule's
-		job.Group, job.Death, job.Prior = d.Group, d.Death, d.Prior
+		job.Group, job.Death, job.Prior, job.Batch, job.BatchEnd = d.Group, d.Death, d.Prior, d.Batch, d.BatchEnd
 	}
 }
 
@@ -166,12 +166,12 @@ func (c *claim) begunJob() protocol.BegunJob { return protocol.BegunJob{ID: c.id
 
 // done settles an ordinary job that has succeeded.
 func (c *claim) done() protocol.Settlement {
-	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDone}
+	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDone, Batch: c.message.Details.MemberOf()}
 }
 
 // park parks the job under a name, for a worker that can run it.
 func (c *claim) park(under string) protocol.Settlement {
-	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettlePark, Name: under, ParkedAt: c.parked}
+	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettlePark, Name: under, ParkedAt: c.parked, Batch: c.message.Details.MemberOf()}
 }
 
 // missed drops an occurrence that was taken too late.
@@ -200,7 +200,7 @@ func (c *claim) expire(now time.Time) protocol.Settlement {
 	c.config.Log.Info("chime: a job expired before it began", "event", "job.expired", "job", c.message.Name, "id", c.id, "queue", c.queue)
 	message := c.message
 	message.LastError, message.Expires = "expired: it had not begun by "+c.message.Expires.UTC().Format(time.RFC3339Nano), time.Time{}
-	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleExpired, Unbegun: true}
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleExpired, Unbegun: true, Batch: c.message.Details.MemberOf()}
 	if c.recorded() {
 		s.Run = c.run(runExpired, now, now)
 	}
@@ -215,7 +215,7 @@ func (c *claim) cancel(began, now time.Time) protocol.Settlement {
 		text, began = "chime: a cancelled job does not begin", now
 	}
 	c.config.Log.Info(text, "event", "job.cancelled", "job", c.message.Name, "id", c.id, "queue", c.queue, "took_ms", now.Sub(began).Milliseconds())
-	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleCancelled}
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleCancelled, Batch: c.message.Details.MemberOf()}
 	if c.recorded() {
 		s.Run = c.run(runCancelled, began, now)
 		if !begun.IsZero() {
@@ -232,7 +232,7 @@ func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	message := c.message
 	message.Expires = time.Time{}
 	c.noteFailure(&message, Outcome{Err: errors.New(reason)}, now)
-	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true, Unbegun: true}
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true, Unbegun: true, Batch: c.message.Details.MemberOf()}
 	if c.recorded() {
 		s.Run = c.run(runDead, now, now)
 		c.describeRun(s.Run, errors.New(reason))
@@ -243,7 +243,7 @@ func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 
 // settle ends an attempt with an outcome: the job is removed, due again later, or dead. A failure is logged.
 func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlement {
-	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDone}
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDone, Batch: c.message.Details.MemberOf()}
 	word, message := runDone, c.message
 	message.Expires = time.Time{} // it has begun
 	switch outcome.Action {

@@ -204,7 +204,7 @@ func (f *flight) is(h protocol.HeldJob) bool { return f.fence == h.Fence && f.id
 
 // back returns the job to the front of its queue. Nothing is counted.
 func (f *flight) back() protocol.Settlement {
-	s := protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleBack, Unbegun: f.began.IsZero()}
+	s := protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleBack, Unbegun: f.began.IsZero(), Batch: f.message.Details.MemberOf()}
 	if !s.Unbegun && !f.message.Expires.IsZero() { // it has begun, so it does not expire any more
 		message := f.message
 		message.Expires = time.Time{}

@@ -63,6 +63,8 @@ type Job struct {
 	Group     string
 	Death     *wire.Death
 	Prior     *wire.Prior
+	Batch     string         // of which it is a member; empty: none
+	BatchEnd  *wire.BatchEnd // the batch that it follows; nil: none
 
 	Payload []byte
 

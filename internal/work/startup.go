@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/internal/batch"
 	"github.com/chimejobs/chime/internal/carry"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/reap"
@@ -67,6 +68,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	listener := store.Listen(name)
 	heartbeat := newHeartbeat(listener, store.Node, config.SessionTTL, config.Heartbeat)
 	reaper, carrier := reap.New(store, config.SessionTTL, config.Log), carry.New(store, config.Log)
+	batches := batch.NewReporter(store, carrier.Note, config.Log)
 	live, end := context.WithCancel(base)
 	callers := newCallers(live, store)
 	slots := newSlots(config.Concurrency, config.Observe.Begun != nil || config.Observe.Slots != nil, config.Observe.Slots != nil)
@@ -75,7 +77,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	flights := newFlights(config, base, reporter, slots, heartbeat, admission)
 	p := &processor{
 		config: config, name: name, listener: listener, lanes: lanes, callers: callers, slots: slots, flights: flights,
-		admission: admission, sessions: newSessions(config, name, heartbeat, flights, outage), reaper: reaper, relay: newRelay(reaper, carrier, config.Log),
+		admission: admission, sessions: newSessions(config, name, heartbeat, flights, outage), reaper: reaper, relay: newRelay(reaper, carrier, batches, config.Log),
 		wakeup: newWakeup(time.Now()), outage: outage, gathers: config.gathers(),
 	}
 
@@ -83,6 +85,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	loops.Go(func() { heartbeat.run(live) })
 	loops.Go(func() { reaper.Run(live) })
 	loops.Go(func() { carrier.Run(live) })
+	loops.Go(func() { batches.Run(live) })
 	loops.Go(func() { reporter.run(live) })
 	loops.Go(func() { retry.NewFitWatch(store, config.Log, "worker").Run(live) })
 	loops.Go(func() { newAnnouncer(store, config).run(live) })
@@ -91,6 +94,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	drained := p.loop(ctx.Done())
 	flights.end(lanes.every())
 	finishing, stop := context.WithTimeout(live, carryTimeout)
+	batches.Finish(finishing) // it may add something to carry
 	carrier.Finish(finishing)
 	stop()
 
