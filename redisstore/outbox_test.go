@@ -361,6 +361,31 @@ func TestAnEntryLeavesAfterAConfirmation(t *testing.T) {
 	})
 }
 
+// The target loses the last one of two entries that were noted at one time, and gets it again. A minute after the first time only the other one leaves.
+func TestAnEntryThatWasCarriedAgainIsConfirmedAgain(t *testing.T) {
+	onServersWith(t, settableClock, func(b *bench) {
+		source, now, isTarget := storesuite.DefaultPartition, b.serverTime(), func(key string) bool { return strings.Contains(key, ":{mail}:") }
+		b.SetClock(now)
+		b.departs(source, "mail", "a", 0)
+		b.carryAll(source, mail)
+		b.departs(source, "mail", "b", 0)
+		b.carryAll(source, mail)
+		before := b.slotSnapshot(isTarget)
+		b.departs(source, "mail", "c", 0)
+		b.carryAll(source, mail)
+		b.SetClock(now.Add(61 * time.Second))
+		b.confirm(source, mail)
+		b.Want("when the first one is confirmed", b.outboxOf(source), "0 wait, 2 delivered, 2 values")
+		b.goBack(isTarget, before)
+		b.SetClock(now.Add(100 * time.Second))
+		b.carryAll(source, mail)
+		b.Want("mail", b.has(mail), "c b a |")
+		b.SetClock(now.Add(122 * time.Second))
+		b.confirm(source, mail)
+		b.Want("when the second one is confirmed", b.outboxOf(source), "0 wait, 1 delivered, 1 values")
+	})
+}
+
 // An answer of the target that was requested before the first one confirms nothing, whenever it arrives.
 func TestALateAnswerConfirmsNothing(t *testing.T) {
 	onServersWith(t, settableClock, func(b *bench) {

@@ -157,6 +157,7 @@ func TestTheReasonWhyALineIsBlockedIsShown(t *testing.T) {
 		}
 		block("mail", "nothing waits")
 		shown("of a late call", "", "")
+		b.Want("what a late call writes", b.stateField("blocked")+strings.Join(b.client.HKeys(b.Context(), k.carried).Val(), " "), "")
 		b.departs(source, "mail", "a", 0)
 		block("mail", "connection\trefused\n")
 		shown("before it is addressed", "connection refused", "mail: connection refused")
