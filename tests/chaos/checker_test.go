@@ -158,6 +158,7 @@ func TestWhatFollowsAJobIsComparedWithWhatItsQueueHasLost(t *testing.T) {
 		do     func(s *story)
 	}{
 		{"one follows each run", []int{60, 2000}, "", func(s *story) { s.wentBack("q", 50, 1000) }},
+		{"one follows each run, and the first end was recorded late", []int{60, 2000}, "", func(s *story) { s.wentBack("q", 1500, 1800) }},
 		{"two follow, and its queue lost nothing of it", []int{60, 2000}, Doubled, func(s *story) { s.wentBack("q", 3000, 4000) }},
 		{"three follow, and its queue lost one end", []int{60, 2000, 2000}, Doubled, func(s *story) { s.wentBack("q", 50, 1000) }},
 		{"two follow, and another queue went back", []int{60, 2000}, Doubled, func(s *story) { s.wentBack("other", 50, 1000) }},

@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -90,7 +91,7 @@ func (c *Checker) checkFollowers() {
 			before, after = before-lostBefore, after-lostAfter
 		}
 		if (before > 1 || after > 1 || before+after > 1 && !again) && (j == nil || j.Batch.Repeats == 0) {
-			c.found.add(Doubled, "%s is followed by %d jobs: %v; it %s", root, len(all), slices.Sorted(maps.Keys(all)), ran(j))
+			c.found.add(Doubled, "%s is followed by %d jobs: %v; it %s%s", root, len(all), slices.Sorted(maps.Keys(all)), ran(j), c.history.wentBack(j))
 		}
 	}
 	for key, j := range c.history.Jobs {
@@ -100,12 +101,13 @@ func (c *Checker) checkFollowers() {
 	}
 }
 
-// lostEnds returns how many ends of a job its queue may have lost, each with the job that follows: then the job runs again, and another one follows. It
-// returns those before and those after the server was emptied.
+// lostEnds returns how many ends of a job its queue may have lost, each with the job that follows: then the job runs again, and another one follows. An end
+// may have been recorded late, at any time until the job was taken again. It returns those before and those after the server was emptied.
 func (h *History) lostEnds(j *Job) (before, after int) {
-	for _, r := range j.Runs {
+	runs := j.byFence()
+	for i, r := range runs[:len(runs)-1] {
 		switch {
-		case r.Outcome != Done || !h.lostOn(r.Queue, r.taken(), r.settled()):
+		case r.Outcome != Done || !h.lostOn(r.Queue, r.taken(), runs[i+1].taken()):
 		case r.Fence < h.since():
 			before++
 		default:
@@ -113,6 +115,20 @@ func (h *History) lostEnds(j *Job) (before, after int) {
 		}
 	}
 	return before, after
+}
+
+// wentBack describes when the queue of a job went back while it ran, from its first run to its last one.
+func (h *History) wentBack(j *Job) (text string) {
+	if j == nil {
+		return ""
+	}
+	runs := j.byFence()
+	for _, b := range h.Rollbacks {
+		if b.lost(runs[0].Queue, runs[0].taken(), runs[len(runs)-1].Begun) {
+			text += fmt.Sprintf(" its queue went back at %s to its state of %s;", b.Back.From.Format(clock), b.State.Format(clock))
+		}
+	}
+	return text
 }
 
 // carriesAgain is how long a carrier may not notice that another queue has lost what was brought there: it looks a minute later.
