@@ -60,7 +60,7 @@ var outboxQueues = []string{"one", "two", "three"}
 func TestRandomStepsOfCarriersAddEachJob(t *testing.T) {
 	seeds, steps := storesuite.WalkSize(9, 300)
 	for _, seed := range seeds {
-		onServersWith(t, randomCalls|settableClock, func(b *bench) {
+		onServersWith(t, randomCalls|settableClock|repairing, func(b *bench) {
 			b.use(newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"one": 2, "two": 2, "three": 2}}))
 			w := &outboxWalk{
 				bench: b, random: rand.New(rand.NewPCG(seed, 33)), mode: outboxMode(seed % 3), now: b.serverTime(),
@@ -78,8 +78,10 @@ func TestRandomStepsOfCarriersAddEachJob(t *testing.T) {
 			for step := range steps {
 				w.step()
 				if step%100 == 99 {
+					w.verify(seed, step)
 					w.rest()
 					w.compare(seed, step)
+					w.verify(seed, step)
 				}
 				if t.Failed() {
 					t.Logf("seed %d, mode %d, the last steps:\n%s", seed, w.mode, strings.Join(w.notes[max(0, len(w.notes)-60):], "\n"))
@@ -145,8 +147,10 @@ func (w *outboxWalk) step() {
 		at := w.random.IntN(len(w.late))
 		w.note("a copy of call %d", at)
 		w.late[at]()
-	case n < 84:
+	case n < 83:
 		w.runJobs(target)
+	case n < 84:
+		w.block(source, target)
 	case n < 90:
 		w.passTime()
 	case n < 97 && w.mode != nothingGoesBack:
@@ -159,6 +163,12 @@ func (w *outboxWalk) step() {
 	default:
 		w.deleteQueue(source.Queue)
 	}
+}
+
+// block notes that a line is blocked, or is not blocked any more.
+func (w *outboxWalk) block(source, target protocol.Partition) {
+	line := []string{target.Queue, target.Path()}[w.random.IntN(2)]
+	w.fatal(w.store.BlockOutbox(w.Context(), source, line, time.Minute, []string{"refused", ""}[w.random.IntN(2)]))
 }
 
 // end ends a job of a source, once or twice, and another one follows it.
@@ -383,6 +393,15 @@ func (w *outboxWalk) rest() {
 	}
 }
 
+// verify finds nothing in the outboxes but lines that are blocked and have entries.
+func (w *outboxWalk) verify(seed uint64, step int) {
+	for _, f := range w.Verify(false) {
+		if f.Kind == protocol.FoundOutbox && !strings.Contains(f.Detail, "refused") {
+			w.Errorf("seed %d, step %d: found %+v", seed, step, f)
+		}
+	}
+}
+
 // compare compares what was added with what was expected.
 func (w *outboxWalk) compare(seed uint64, step int) {
 	for source, ended := range w.ended {
@@ -392,6 +411,11 @@ func (w *outboxWalk) compare(seed uint64, step int) {
 		}
 		if values, kept := w.client.HLen(w.Context(), k.outgoing).Val(), w.client.ZCard(w.Context(), k.delivered).Val(); values != kept {
 			w.Errorf("seed %d, step %d: %s has %d values of %d entries", seed, step, source.Path(), values, kept)
+		}
+		for _, field := range w.client.HKeys(w.Context(), k.carried).Val() {
+			if strings.HasPrefix(field, "!") {
+				w.Errorf("seed %d, step %d: %s has the note %s, and no entry waits", seed, step, source.Path(), field)
+			}
 		}
 		for id, target := range ended {
 			if n := w.added[target][id]; n < 1 || n > 1 && w.mode != sourcesGoBack {
