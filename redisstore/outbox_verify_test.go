@@ -180,6 +180,7 @@ func TestTheReasonWhyALineIsBlockedIsShown(t *testing.T) {
 		block("mail", "refused")
 		block("mail", "")
 		shown("when it is not blocked any more", "", "")
+		b.Want("the note of the queue", b.stateField("blocked"), "")
 		for _, field := range b.client.HKeys(b.Context(), k.carried).Val() {
 			if strings.HasPrefix(field, "!") {
 				b.Errorf("the note %q is left", field)

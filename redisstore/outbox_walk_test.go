@@ -147,9 +147,9 @@ func (w *outboxWalk) step() {
 		at := w.random.IntN(len(w.late))
 		w.note("a copy of call %d", at)
 		w.late[at]()
-	case n < 83:
+	case n < 82:
 		w.runJobs(target)
-	case n < 84:
+	case n < 85:
 		w.block(source, target)
 	case n < 90:
 		w.passTime()
@@ -167,8 +167,8 @@ func (w *outboxWalk) step() {
 
 // block notes that a line is blocked, or is not blocked any more.
 func (w *outboxWalk) block(source, target protocol.Partition) {
-	line := []string{target.Queue, target.Path()}[w.random.IntN(2)]
-	w.fatal(w.store.BlockOutbox(w.Context(), source, line, time.Minute, []string{"refused", ""}[w.random.IntN(2)]))
+	line := []string{target.Queue, target.Path(), target.Path()}[w.random.IntN(3)]
+	w.fatal(w.store.BlockOutbox(w.Context(), source, line, time.Minute, []string{"refused", "refused", "refused", ""}[w.random.IntN(4)]))
 }
 
 // end ends a job of a source, once or twice, and another one follows it.
