@@ -21,23 +21,30 @@ import (
 //	group:tenant-42       it belongs to exactly this group; a done job has none
 //	error:"timed out"     its last error contains this
 //	header:tenant=acme    its header has this key with exactly this value; in quotes if they contain blanks; several must all be there
+//	arg:customer=4711     its arguments have this value at this path, as order.id; arg:4711 anywhere in them; several must all be there
 //	older:1h newer:3d     in its state for longer, or for less: since it ended, was taken, failed, or was enqueued
+//	since:2026-11-27T14:00  in its state since this instant or later; until: since an earlier instant. With a date, a date and a time, or RFC 3339
 //	attempt:>3            the attempt that runs, or is to run next; of a dead job its last. Also >=, <, <= and the number alone
 //
-// It never reads payloads.
+// Only arg: reads payloads.
 type Filter struct {
-	Words    []string
-	State    chime.JobState
-	Queue    string
-	Job      Pattern
-	Group    string // that it belongs to
-	Error    string
-	Header   map[string]string
-	Schedule Pattern // that created it
-	Worker   Pattern // that runs it, or on which an attempt failed
-	Older    time.Duration
-	Newer    time.Duration
-	Attempt  Range
+	Words     []string
+	State     chime.JobState
+	Queue     string
+	Job       Pattern
+	Group     string // that it belongs to
+	Error     string
+	Header    map[string]string
+	Arguments []Argument
+	Schedule  Pattern // that created it
+	Worker    Pattern // that runs it, or on which an attempt failed
+	Older     time.Duration
+	Newer     time.Duration
+	Since     time.Time // in its state since this instant or later; with a fixed offset, as String writes it
+	Until     time.Time // in its state since before this instant
+	Attempt   Range
+
+	zone *time.Location // while the filter is read: of instants without an offset
 }
 
 // A Pattern is a name, or a prefix of names. The zero Pattern matches all names.
@@ -89,10 +96,15 @@ func (f *Filter) String() string {
 	for _, key := range slices.Sorted(maps.Keys(f.Header)) {
 		add("header", key+"="+f.Header[key], true)
 	}
+	for _, a := range f.Arguments {
+		add("arg", a.Path+"="+a.Value, true)
+	}
 	pattern("schedule", f.Schedule)
 	pattern("worker", f.Worker)
 	add("older", f.Older.String(), f.Older > 0)
 	add("newer", f.Newer.String(), f.Newer > 0)
+	add("since", f.Since.Format(time.RFC3339Nano), !f.Since.IsZero())
+	add("until", f.Until.Format(time.RFC3339Nano), !f.Until.IsZero())
 	switch r := f.Attempt; {
 	case r.Min > 0 && r.Min == r.Max:
 		terms = append(terms, "attempt:"+strconv.Itoa(r.Min))
@@ -112,9 +124,36 @@ func quote(text string, word bool) string {
 	return text
 }
 
-// beyond reports whether the filter has conditions that JobFilter does not contain.
-func (f *Filter) beyond() bool {
-	return len(f.Words) > 0 || f.Job.Prefix || f.Schedule.set() || f.Worker.set() || f.Older > 0 || f.Newer > 0 || f.Attempt != Range{}
+// beyond reports whether the filter has conditions that JobFilter does not contain for a state.
+func (f *Filter) beyond(state chime.JobState) bool {
+	return len(f.Words) > 0 || f.Job.Prefix || f.Schedule.set() || f.Worker.set() || len(f.Arguments) > 0 || f.dated() && state != chime.JobDead || f.Attempt != Range{}
+}
+
+// dated reports whether the filter has a condition on the instant since which a job is in its state.
+func (f *Filter) dated() bool {
+	return f.Older > 0 || f.Newer > 0 || !f.Since.IsZero() || !f.Until.IsZero()
+}
+
+// Frozen returns the filter with instants in place of ages, so that it selects the same jobs later. now is the store's clock.
+func (f *Filter) Frozen(now time.Time, zone *time.Location) Filter {
+	frozen := *f
+	frozen.Older, frozen.Newer = 0, 0
+	if at := now.Add(-f.Older); f.Older > 0 && (f.Until.IsZero() || at.Before(f.Until)) {
+		frozen.Until = fixed(at.In(zone))
+	}
+	if at := now.Add(-f.Newer); f.Newer > 0 && at.After(f.Since) {
+		frozen.Since = fixed(at.In(zone))
+	}
+	return frozen
+}
+
+// fixed returns an instant with its offset alone, without the name of its zone.
+func fixed(t time.Time) time.Time {
+	_, offset := t.Zone()
+	if offset == 0 {
+		return t.UTC()
+	}
+	return t.In(time.FixedZone("", offset))
 }
 
 // JobFilter returns the part of the filter that the store knows, for one queue and one state; now is the store's clock.
@@ -123,11 +162,12 @@ func (f *Filter) JobFilter(queue string, state chime.JobState, now time.Time) ch
 	if !f.Job.Prefix {
 		filter.Name = f.Job.Text
 	}
-	if f.Older > 0 && state == chime.JobDead {
-		filter.Before = now.Add(-f.Older)
+	if state == chime.JobDead {
+		exact := f.Frozen(now, time.UTC)
+		filter.Before, filter.Since = exact.Until, exact.Since
 	}
-	if f.Newer > 0 && state == chime.JobDead {
-		filter.Since = now.Add(-f.Newer)
+	if !filter.Before.IsZero() && !filter.Since.Before(filter.Before) { // nothing is in between
+		filter.Since = filter.Before.Add(-time.Millisecond)
 	}
 	return filter
 }
@@ -165,7 +205,7 @@ func (f *Filter) ranOn(job *chime.JobInfo) bool {
 }
 
 func (f *Filter) aged(job *chime.JobInfo, now time.Time) bool {
-	if f.Older == 0 && f.Newer == 0 {
+	if !f.dated() {
 		return true
 	}
 	since := Since(job)
@@ -173,7 +213,7 @@ func (f *Filter) aged(job *chime.JobInfo, now time.Time) bool {
 		return false
 	}
 	age := now.Sub(since)
-	return (f.Older == 0 || age > f.Older) && (f.Newer == 0 || age <= f.Newer)
+	return (f.Older == 0 || age > f.Older) && (f.Newer == 0 || age <= f.Newer) && !since.Before(f.Since) && (f.Until.IsZero() || since.Before(f.Until))
 }
 
 // Since returns since when a job is in its state, as far as the store knows: when it ended, was taken, failed last, or was enqueued or planned.

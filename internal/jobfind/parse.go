@@ -11,6 +11,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 const (
@@ -25,11 +26,21 @@ var States = []chime.JobState{
 }
 
 // Keys are the words that may precede a colon.
-var Keys = []string{"state", "queue", "job", "group", "error", "header", "schedule", "worker", "older", "newer", "attempt"}
+var Keys = []string{"state", "queue", "job", "group", "error", "header", "arg", "schedule", "worker", "older", "newer", "since", "until", "attempt"}
 
-// Parse reads a filter. If it is invalid, the error is a *chime.InvalidError whose Field names the key.
-func Parse(text string) (Filter, error) {
-	var f Filter
+// Parse is ParseIn for a filter whose instants have an offset. Without one, they are in UTC.
+func Parse(text string) (Filter, error) { return ParseIn(text, time.UTC) }
+
+// ParseIn reads a filter. A date and a time without an offset are on the clock of the zone. If the filter is invalid, the error is a
+// *chime.InvalidError whose Field names the key.
+func ParseIn(text string, zone *time.Location) (Filter, error) {
+	f := Filter{zone: zone}
+	filter, err := f.parse(text)
+	filter.zone = nil
+	return filter, err
+}
+
+func (f Filter) parse(text string) (Filter, error) {
 	if len(text) > maxText {
 		return f, invalid("", strconv.Itoa(len(text))+" bytes", "at most "+strconv.Itoa(maxText)+" bytes")
 	}
@@ -46,13 +57,16 @@ func Parse(text string) (Filter, error) {
 			f.Words = append(f.Words, t.text)
 			continue
 		}
-		if seen[t.key] && t.key != "header" {
+		if seen[t.key] && t.key != "header" && t.key != "arg" {
 			return Filter{}, invalid(t.key, t.text, "it once")
 		}
 		seen[t.key] = true
 		if err := f.set(t); err != nil {
 			return Filter{}, err
 		}
+	}
+	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
+		return Filter{}, invalid("until", f.Until.Format(time.RFC3339Nano), "an instant after since:"+f.Since.Format(time.RFC3339Nano))
 	}
 	return f, nil
 }
@@ -81,6 +95,8 @@ func (f *Filter) set(t term) (err error) {
 		f.Error = t.text
 	case "header":
 		return f.addHeader(t)
+	case "arg":
+		return f.addArgument(t)
 	case "schedule":
 		f.Schedule = pattern
 	case "worker":
@@ -89,6 +105,10 @@ func (f *Filter) set(t term) (err error) {
 		f.Older, err = age(t)
 	case "newer":
 		f.Newer, err = age(t)
+	case "since":
+		f.Since, err = instant(t, f.zone)
+	case "until":
+		f.Until, err = instant(t, f.zone)
 	case "attempt":
 		f.Attempt, err = attempts(t)
 	default:
@@ -209,6 +229,27 @@ func age(t term) (time.Duration, error) {
 		return 0, invalid(t.key, t.text, want)
 	}
 	return d + days, nil
+}
+
+// instant reads an instant. Relative forms are refused: they would select other jobs each time that the filter is read.
+func instant(t term, zone *time.Location) (time.Time, error) {
+	const want = "an instant as 2026-11-27T14:00:00+01:00, 2026-11-27T14:00 or 2026-11-27; with a blank in quotes"
+	if t.text == "now" || strings.ContainsAny(t.text[:1], "+-") {
+		return time.Time{}, invalid(t.key, t.text, want)
+	}
+	at, err := times.Parse(t.text, time.Time{}, zone)
+	if err != nil {
+		return time.Time{}, invalid(t.key, t.text, want)
+	}
+	return fixed(at.In(zoneOf(at, t.text, zone))), nil
+}
+
+// zoneOf returns the zone in which an instant is written: its own if the text has an offset, otherwise the zone of the reader.
+func zoneOf(at time.Time, text string, zone *time.Location) *time.Location {
+	if _, err := time.Parse(time.RFC3339, text); err == nil {
+		return at.Location()
+	}
+	return zone
 }
 
 // attempts reads a range of attempts: 3, >3, >=3, <3, <=3.

@@ -36,6 +36,9 @@ func TestAFilterIsReadAsItIsTyped(t *testing.T) {
 		{"schedule:invoices worker:app-1*", Filter{Schedule: Pattern{"invoices", false}, Worker: Pattern{"app-1", true}}},
 		{"older:1h newer:3d", Filter{Older: time.Hour, Newer: 72 * time.Hour}},
 		{"older:1d12h30m", Filter{Older: 36*time.Hour + 30*time.Minute}},
+		{"since:2026-11-27", Filter{Since: time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)}},
+		{`since:"2026-11-27 14:00" until:2026-11-27T15:00`, Filter{Since: time.Date(2026, 11, 27, 14, 0, 0, 0, time.UTC), Until: time.Date(2026, 11, 27, 15, 0, 0, 0, time.UTC)}},
+		{"until:2026-11-27T14:00:00.25+01:00", Filter{Until: time.Date(2026, 11, 27, 14, 0, 0, 250e6, time.FixedZone("", 3600))}},
 		{"attempt:3", Filter{Attempt: Range{3, 3}}},
 		{"attempt:>3", Filter{Attempt: Range{4, 0}}},
 		{"attempt:>=3", Filter{Attempt: Range{3, 0}}},
@@ -75,6 +78,10 @@ func TestAFilterThatIsWrongSaysWhatIsWrongWithWhichKey(t *testing.T) {
 		{"older:0s", "filter older", "0s"},
 		{"newer:9999d", "filter newer", "9999d"},
 		{"newer:3660d1h", "filter newer", "3660d1h"},
+		{"since:now", "filter since", "now"},
+		{"since:-2h", "filter since", "-2h"},
+		{"until:soon", "filter until", "soon"},
+		{"since:2026-11-27 until:2026-11-27", "filter until", "2026-11-27T00:00:00Z"},
 		{"attempt:many", "filter attempt", "many"},
 		{"attempt:=>3", "filter attempt", "=>3"},
 		{"attempt:>=0", "filter attempt", ">=0"},
@@ -90,9 +97,26 @@ func TestAFilterThatIsWrongSaysWhatIsWrongWithWhichKey(t *testing.T) {
 	}
 }
 
+// An instant without an offset is on the clock of the reader. Its printed form has the offset, so that it means the same for everybody.
+func TestAnInstantOfAFilterIsInTheZoneOfTheReader(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	filter, err := ParseIn("state:dead since:2026-07-01T14:00 until:2026-11-27", berlin)
+	if want := "state:dead since:2026-07-01T14:00:00+02:00 until:2026-11-27T00:00:00+01:00"; err != nil || filter.String() != want {
+		t.Errorf("got %q, %v; want %q", filter.String(), err, want)
+	}
+	filter, err = Parse("older:1h newer:3d job:report")
+	frozen := filter.Frozen(time.Date(2026, 11, 27, 14, 0, 0, 0, time.UTC), berlin)
+	if want := "job:report since:2026-11-24T15:00:00+01:00 until:2026-11-27T14:00:00+01:00"; err != nil || frozen.String() != want {
+		t.Errorf("frozen: got %q, %v; want %q", frozen.String(), err, want)
+	}
+}
+
 // The printed form of a filter has the same meaning.
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"report state:dead", `error:"a \" b" job:x*`, "attempt:>3 older:1d2h", `"a:b"* worker:""*`, "a\u00a0b"} {
+	for _, text := range []string{"report state:dead", `error:"a \" b" job:x*`, "attempt:>3 older:1d2h", `"a:b"* worker:""*`, "since:2026-11-27 until:2026-11-27T14:00:00+01:00", "a\u00a0b"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -32,16 +32,24 @@ type Search struct {
 	// shown. The store knows only the whole error, so with Shown such a filter reads every job of a state.
 	Shown func(*chime.JobInfo) string
 
+	// Arguments returns the part of a job's arguments that is shown, for a filter by arguments. ok is false if it has none. nil: Decoded.
+	Arguments func(*chime.JobInfo) (arguments any, ok bool)
+
 	Queues []*chime.QueueInfo // all queues as they were a moment ago; nil: the search reads them
-	After  string             // Found.Next of the previous search, with the same filter and states
+	After  string             // Found.Next of the previous search, with the same filter, states and order
+
+	// Order is the order of the jobs of a state over all queues, for the states that have one: see chime.JobFilter. Empty: queue by queue.
+	Order chime.JobOrder
 }
 
 // Found is the result of a search.
 type Found struct {
-	Jobs   []*chime.JobInfo
-	Next   string    // Search.After of the next search; empty: there are no more jobs
-	Looked int       // jobs that were read
-	Now    time.Time // the store's clock; zero: there is no queue
+	Jobs []*chime.JobInfo
+	Next string // Search.After of the next search; empty: there are no more jobs
+	// Previous is Search.After of a search in the other order, for the jobs before these; empty: there are none, or the list has no order.
+	Previous string
+	Looked   int       // jobs that were read
+	Now      time.Time // the store's clock; zero: there is no queue
 
 	// Restarted: the last job of the previous search does not wait any more, so this search has begun again at the front of its queue.
 	Restarted bool
@@ -52,6 +60,7 @@ type place struct {
 	State    chime.JobState `json:"s"`
 	Queue    string         `json:"q"`
 	Unlikely bool           `json:"u,omitempty"` // the queue comes after those that are likely to have such jobs
+	Ordered  bool           `json:"o,omitempty"` // it is a place in the list of all queues
 	After    string         `json:"a,omitempty"`
 }
 
@@ -109,6 +118,17 @@ func (s Search) Find(ctx context.Context, store chime.Store) (Found, error) {
 		}
 	}
 	for i, state := range states[from.at:] {
+		if s.ordered(state, queues) {
+			at := place{}
+			if i == 0 {
+				at = from.place
+			}
+			done, err := w.inOrder(ctx, state, at, queues)
+			if err != nil || !done {
+				return found, err
+			}
+			continue
+		}
 		for _, queue := range likelyFirst(queues, state) {
 			p := place{State: state, Queue: queue.Name, Unlikely: unlikely(queue, state)}
 			if i == 0 && p.Queue == from.Queue {
@@ -156,7 +176,7 @@ func (s Search) from(states []chime.JobState) (start, error) {
 		err = json.Unmarshal(text, &p)
 	}
 	at := slices.Index(states, p.State)
-	if err != nil || at < 0 || p.Queue == "" {
+	if err != nil || at < 0 || (p.Queue == "") != p.Ordered {
 		return start{}, &chime.InvalidError{Field: "after", Value: s.After, Limit: "what a search with the same filter has returned"}
 	}
 	return start{p, at}, nil
@@ -244,9 +264,50 @@ func ByID(ctx context.Context, store chime.Store, queues []*chime.QueueInfo, id 
 	return found, nil
 }
 
+// maxOrdered is how many queues a list in order may have.
+const maxOrdered = 1000
+
+// ordered reports whether the jobs of a state are searched in order over all queues.
+func (s Search) ordered(state chime.JobState, queues []*chime.QueueInfo) bool {
+	switch state {
+	case chime.JobDelayed, chime.JobRetrying, chime.JobDead, chime.JobDone:
+		return s.Order != "" && len(queues) <= maxOrdered
+	}
+	return false
+}
+
+// inOrder searches the jobs of one state over all queues: first the queues that are likely to have such jobs, then the others.
+func (w *walk) inOrder(ctx context.Context, state chime.JobState, from place, queues []*chime.QueueInfo) (end bool, err error) {
+	for _, unlike := range []bool{false, true} {
+		var names []string
+		for _, queue := range queues {
+			if unlikely(queue, state) == unlike && !empty(queue, state) {
+				names = append(names, queue.Name)
+			}
+		}
+		if len(names) == 0 || from.Unlikely && !unlike {
+			continue
+		}
+		p := place{State: state, Unlikely: unlike, Ordered: true}
+		if from.Unlikely == unlike {
+			p.After = from.After
+		}
+		filter := w.Filter.JobFilter("", state, w.found.Now)
+		filter.Queues, filter.Order = names, w.Order
+		if end, err := w.pagesOf(ctx, p, filter, w.found.Now); err != nil || !end {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // through searches the jobs of one state and queue, and reports whether it reached their end. If not, Found.Next has the place to continue.
 func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, err error) {
-	filter := w.Filter.JobFilter(p.Queue, p.State, now)
+	return w.pagesOf(ctx, p, w.Filter.JobFilter(p.Queue, p.State, now), now)
+}
+
+// pagesOf reads the pages of a filter from a place on.
+func (w *walk) pagesOf(ctx context.Context, p place, filter chime.JobFilter, now time.Time) (end bool, err error) {
 	filter.After = p.After
 	if w.Shown != nil {
 		filter.Error = ""
@@ -262,10 +323,10 @@ func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, e
 		switch filter.Limit = maxPage; {
 		case part > 0:
 			filter.Limit = part
-		case !w.beyond():
+		case !w.beyond(p.State):
 			filter.Limit = min(room, maxPage)
 		}
-		w.pages++
+		w.pages += max(1, len(filter.Queues)/2) // a page of many queues costs some commands for each
 		page, err := w.jobs.Page(ctx, filter)
 		switch {
 		case errors.As(err, new(*chime.InvalidError)) && filter.Name != "" && filter.After == "":
@@ -281,6 +342,9 @@ func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, e
 			continue
 		}
 		part = 0
+		if p.Ordered && w.found.Looked == 0 && page.Previous != "" {
+			w.found.Previous = place{State: p.State, Unlikely: p.Unlikely, Ordered: true, After: page.Previous}.cursor()
+		}
 		w.found.Looked += page.Looked
 		w.found.Restarted = w.found.Restarted || page.Restarted
 		w.found.Jobs = append(w.found.Jobs, meant...)
@@ -312,6 +376,15 @@ func (w *walk) means(job *chime.JobInfo, now time.Time) bool {
 	if !w.Filter.Means(job, now) {
 		return false
 	}
+	if len(w.Filter.Arguments) > 0 {
+		decode := w.Arguments
+		if decode == nil {
+			decode = Decoded
+		}
+		if arguments, ok := decode(job); !ok || !w.Filter.argued(arguments) {
+			return false
+		}
+	}
 	if w.Filter.Error == "" || w.Shown == nil {
 		return strings.Contains(job.LastError, w.Filter.Error)
 	}
@@ -319,4 +392,6 @@ func (w *walk) means(job *chime.JobInfo, now time.Time) bool {
 }
 
 // beyond reports whether the search drops jobs that match the store's filter.
-func (w *walk) beyond() bool { return w.Filter.beyond() || w.Shown != nil && w.Filter.Error != "" }
+func (w *walk) beyond(state chime.JobState) bool {
+	return w.Filter.beyond(state) || w.Shown != nil && w.Filter.Error != ""
+}

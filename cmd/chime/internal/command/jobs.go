@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -25,7 +26,9 @@ const filterHelp = `A FILTER has words and keys, and all of them must hold:
   group:tenant-42         it belongs to exactly this group
   error:"timed out"       its last error contains this
   header:tenant=acme      its header has this key with this value
+  arg:customer=4711       its arguments have this value at this path, as order.id; arg:4711 anywhere in them
   older:1h newer:3d       in its state for longer, or for less
+  since:2026-11-27T14:00  in its state since then or later; until: since before then; in the zone of --zone, or with an offset
   attempt:>3              also >=, <, <= and the number alone
 
 Put a filter in single quotes, so that the shell leaves it as it is. A job is named by its ID, or QUEUE/ID where several queues have that ID.`
@@ -45,15 +48,22 @@ func (s *session) jobs() *cobra.Command {
 const maxList = 10_000 // of --limit
 
 func (s *session) jobsList() *cobra.Command {
-	limit, after := 50, ""
+	limit, after, sort := 50, "", ""
+	window := between{session: s}
 	c := &cobra.Command{
-		Use: "list [FILTER]", Short: "List jobs", Long: "List jobs: first those that run, then those that failed, then those that wait.\n\n" + filterHelp,
-		Example: "  chime jobs list 'state:dead job:report* error:\"timed out\"'\n  chime jobs list 01kbq3m4x2",
+		Use: "list [FILTER]", Short: "List jobs",
+		Long: "List jobs: first those that run, then those that failed, then those that wait. Delayed, retrying, dead and done jobs come queue by queue; with --sort\n" +
+			"they come in one order over all queues.\n\n" + filterHelp,
+		Example: "  chime jobs list 'state:dead job:report* error:\"timed out\"'\n  chime jobs list state:dead --sort newest --since '2026-11-27 14:00'\n  chime jobs list 01kbq3m4x2",
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 || limit > maxList {
 				return usage("--limit %d: want 1 to %d", limit, maxList)
 			}
-			filter, err := jobfind.Parse(strings.Join(args, " "))
+			order := chime.JobOrder(sort)
+			if sort != "" && order != chime.NewestFirst && order != chime.OldestFirst {
+				return usage("--sort %q: want newest or oldest", sort)
+			}
+			filter, err := window.filter(strings.Join(args, " "))
 			if err != nil {
 				return err
 			}
@@ -61,7 +71,7 @@ func (s *session) jobsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, err := jobfind.Search{Filter: filter, Limit: limit, After: after}.Find(c.Context(), store)
+			found, err := jobfind.Search{Filter: filter, Limit: limit, After: after, Order: order}.Find(c.Context(), store)
 			if err != nil {
 				return s.unknownQueue(c.Context(), store, filter.Queue, err)
 			}
@@ -78,27 +88,30 @@ func (s *session) jobsList() *cobra.Command {
 		ValidArgsFunction: s.completeFilter,
 	}
 	c.Flags().IntVar(&limit, "limit", limit, "jobs to list, 1 to 10000")
+	c.Flags().StringVar(&sort, "sort", "", "`order` of delayed, retrying, dead and done jobs over all queues: newest or oldest, by when they are due, died, or are kept until")
+	complete(c, "sort", string(chime.NewestFirst), string(chime.OldestFirst))
+	window.flags(c)
 	c.Flags().StringVar(&after, "after", "", "continue after the previous list, whose last line has the value")
 	return c
 }
 
-// jobList formats jobs as a table; now is the store's clock.
+// jobList formats jobs as a table. WHEN is when a job is due, or since when it is in its state: when it died, began or was enqueued. now is the store's clock.
 func (s *session) jobList(jobs []*chime.JobInfo, now time.Time) output.List {
 	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
-		{Title: "ID", Most: 16}, {Title: "JOB", Most: 12}, {Title: "QUEUE", Most: 10}, {Title: "STATE"}, {Title: "DUE"}, {Title: "ATTEMPT", Right: true},
+		{Title: "ID", Most: 16}, {Title: "JOB", Most: 12}, {Title: "QUEUE", Most: 10}, {Title: "STATE"}, {Title: "WHEN"}, {Title: "ATTEMPT", Right: true},
 		{Title: "ERROR", Most: 14},
 	}}
 	for _, job := range jobs {
-		due := ""
-		if !job.Due.IsZero() {
-			due = s.when(job.Due, now)
+		when := ""
+		if at := cmp.Or(job.Due, jobfind.Since(job)); !at.IsZero() {
+			when = s.when(at, now)
 		}
 		text := job.LastError
 		if job.Err != nil {
 			text = job.Err.Error()
 		}
 		list.Items = append(list.Items, output.Item{Name: nameOf(job), Value: job, Cells: []string{
-			job.ID, job.Name, job.Queue, plain.JobRow(job).Word, due, attemptOf(job), format.FirstLine(text),
+			job.ID, job.Name, job.Queue, plain.JobRow(job).Word, when, attemptOf(job), format.FirstLine(text),
 		}})
 	}
 	return list

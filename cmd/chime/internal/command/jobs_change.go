@@ -86,7 +86,7 @@ const (
 )
 
 func (s *session) jobsChange(change jobChange) *cobra.Command {
-	run := jobsRun{session: s, jobChange: change}
+	run := jobsRun{session: s, jobChange: change, window: between{session: s}}
 	c := &cobra.Command{
 		Use: change.verb + " ([QUEUE/]ID... | --filter FILTER)", Short: change.short,
 		Long: change.short + ".\n\nYou are asked to confirm the number of jobs. The command works in steps of 500, and Ctrl-C stops it between two steps: run it again to\n" +
@@ -97,6 +97,7 @@ func (s *session) jobsChange(change jobChange) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&run.filter, "filter", "", "the jobs that match a `FILTER`")
+	run.window.flags(c)
 	c.Flags().IntVar(&run.max, "max", defaultMax, "with --filter: the maximum number of jobs, 1 to 1000000")
 	c.Flags().BoolVar(&run.dry, "dry-run", false, "list the jobs and change nothing")
 	_ = c.RegisterFlagCompletionFunc("filter", s.completeFilter)
@@ -121,6 +122,7 @@ type jobsRun struct {
 	*session
 	jobChange
 	filter string
+	window between
 	max    int
 	dry    bool
 
@@ -145,6 +147,8 @@ func (r *jobsRun) run(ctx context.Context, refs []string, byFilter bool) error {
 	switch {
 	case byFilter == (len(refs) > 0):
 		return usage("want either IDs or --filter")
+	case !byFilter && r.window != (between{session: r.session}):
+		return usage("--since and --until: want them with --filter")
 	case r.max < 1 || r.max > maxMax:
 		return usage("--max %d: want 1 to %d", r.max, maxMax)
 	}
@@ -196,7 +200,7 @@ func (r *jobsRun) named(ctx context.Context, refs []string) error {
 
 // found finds the jobs that match the filter.
 func (r *jobsRun) found(ctx context.Context) error {
-	filter, err := jobfind.Parse(r.filter)
+	filter, err := r.window.filter(r.filter)
 	if err != nil {
 		return err
 	}

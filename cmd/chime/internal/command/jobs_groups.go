@@ -14,10 +14,11 @@ import (
 
 func (s *session) jobsGroups() *cobra.Command {
 	state := ""
+	window := between{session: s}
 	c := &cobra.Command{
 		Use: "groups [FILTER]", Short: "Group jobs that failed by job and error",
 		Long: "Group dead and retrying jobs by their name and their last error. In the error, # replaces numbers and quoted text.\n" +
-			"It reads at most 20,000 jobs of each state, and reports if there are more.",
+			"It reads at most 20,000 jobs of each state, the newest of all queues first, and reports if there are more.",
 		RunE: func(c *cobra.Command, args []string) error {
 			states := []chime.JobState{chime.JobDead, chime.JobRetrying}
 			switch chime.JobState(state) {
@@ -27,7 +28,7 @@ func (s *session) jobsGroups() *cobra.Command {
 			default:
 				return usage("--state %q: want dead or retrying", state)
 			}
-			filter, err := jobfind.Parse(strings.Join(args, " "))
+			filter, err := window.filter(strings.Join(args, " "))
 			if err != nil {
 				return err
 			}
@@ -37,7 +38,7 @@ func (s *session) jobsGroups() *cobra.Command {
 			}
 			var jobs []*chime.JobInfo
 			for _, state := range states {
-				found, err := jobfind.Search{Filter: filter, States: []chime.JobState{state}, Limit: jobfind.MaxLooked}.Find(c.Context(), store)
+				found, err := jobfind.Search{Filter: filter, States: []chime.JobState{state}, Limit: jobfind.MaxLooked, Order: chime.NewestFirst}.Find(c.Context(), store)
 				if err != nil {
 					return s.unknownQueue(c.Context(), store, filter.Queue, err)
 				}
@@ -55,6 +56,7 @@ func (s *session) jobsGroups() *cobra.Command {
 	}
 	c.Flags().StringVar(&state, "state", "", "`state`: dead or retrying (default both)")
 	complete(c, "state", string(chime.JobDead), string(chime.JobRetrying))
+	window.flags(c)
 	return c
 }
 

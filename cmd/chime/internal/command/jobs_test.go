@@ -17,7 +17,7 @@ func TestJobsAreListed(t *testing.T) {
 		args string
 		want wants
 	}{
-		{"jobs list", wants{out: []string{"ID ", "JOB ", "QUEUE ", "STATE ", "DUE ", "ATTEMPT ", "ERROR", "times are UTC", "r00", "wait1"}}},
+		{"jobs list", wants{out: []string{"ID ", "JOB ", "QUEUE ", "STATE ", "WHEN ", "ATTEMPT ", "ERROR", "times are UTC", "r00", "wait1"}}},
 		{"jobs list state:dead queue:mail", wants{out: []string{"m01", "1/1  no such customer \"m01\""}}},
 		{"jobs list again", wants{out: []string{`again  import  mail   retrying`, `2/25  \x1b[31mred`}}},
 		{"jobs list same -o name", wants{out: []string{"mail/same\nmedia/same\n"}}},
