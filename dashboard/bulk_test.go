@@ -235,7 +235,7 @@ func TestSchedulesThatHadGoneAreCounted(t *testing.T) {
 			hourly(t, store, name)
 		}
 		d := newDashboard(t, store, Options{Write: true, Authorize: as(allRights)})
-		d.changer = change.New(store, d.site.Group, d.site.ShownError(), func(ctx context.Context, filter url.Values, most int, concerns func(*chime.Schedule) bool) (change.Selected, error) {
+		d.changer = change.New(store, d.site.Group, d.site.ShownError(), d.site.Arguments, func(ctx context.Context, filter url.Values, most int, concerns func(*chime.Schedule) bool) (change.Selected, error) {
 			selected, err := d.selectSchedules(ctx, filter, most, concerns)
 			return selected, errors.Join(err, chime.NewSchedules(store).Delete(ctx, "b"), chime.NewSchedules(store).Delete(ctx, "d"))
 		})

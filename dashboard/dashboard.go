@@ -95,7 +95,7 @@ func New(store chime.Store, options Options) *Dashboard {
 		shared: shared{pages: map[topic]*reading{}},
 		said:   said{sentences: map[string]sentence{}},
 	}
-	d.changer = change.New(store, d.site.Group, d.site.ShownError(), d.selectSchedules)
+	d.changer = change.New(store, d.site.Group, d.site.ShownError(), d.site.Arguments, d.selectSchedules)
 	d.hub = live.NewHub(source{d}, live.Options{Every: pollEvery, Linger: pollLinger, Version: render.Version()})
 	d.pages = d.shownPages()
 	d.routes = d.allRoutes()

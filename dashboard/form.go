@@ -76,7 +76,7 @@ func (c *call) carryOut(action action) {
 		return
 	}
 	frame := c.frame("")
-	form := &change.Form{Values: c.values, Fields: c.r.PostForm, Viewer: c.viewer.Name, Frame: frame, OtherArgs: c.d.refuses(c.viewer, action.args) == ""}
+	form := &change.Form{Values: c.values, Fields: c.r.PostForm, Viewer: c.viewer.Name, Frame: frame, OtherArgs: c.d.refuses(c.viewer, action.args) == "", Reveal: c.d.refuses(c.viewer, Reveal) == ""}
 	form.Check = func(ctx context.Context, queue string, names ...string) error {
 		step := about
 		step.Queue = cmp.Or(queue, about.Queue)

@@ -78,13 +78,13 @@ func (c *Changer) changeJobs(ctx context.Context, f *Form, verb jobVerb) (Answer
 
 // RequeueGroups and DeleteGroups change the failed jobs of the ticked groups.
 func RequeueGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
-	s, err := c.grouped(ctx, f.Fields["id"], f.Fields.Get("filter"))
+	s, err := c.grouped(ctx, f)
 	return c.changeSelected(f, requeues, s, err, "failures")
 }
 
 // DeleteGroups is described at RequeueGroups.
 func DeleteGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
-	s, err := c.grouped(ctx, f.Fields["id"], f.Fields.Get("filter"))
+	s, err := c.grouped(ctx, f)
 	return c.changeSelected(f, deletes, s, err, "failures")
 }
 
@@ -94,7 +94,14 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 	if err != nil {
 		return answer, err
 	}
-	if len(s.jobs) == 0 {
+	if verb.destroys { // the number that the viewer types is the number of jobs that are changed
+		s.tails = nil
+		if len(s.jobs) > maxAll {
+			s.jobs, s.more = s.jobs[:maxAll], true
+		}
+		answer.Count = int64(len(s.jobs))
+	}
+	if len(s.jobs) == 0 && len(s.tails) == 0 {
 		answer.Said = "Nothing was changed: no job is ticked, or no job matches any more."
 		if s.more {
 			answer.Said = "Nothing was changed: none of the jobs that were read matches. There are more jobs: continue in the list, and tick them there."
@@ -106,26 +113,69 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 		answer.Ask = f.askJobs(verb, s, page)
 		return answer, nil
 	}
-	begun := &Operation{Title: verb.do + " " + format.Plural(len(s.jobs), "job", "jobs"), Page: page, List: f.list(), Verb: verb.done, Lost: "gone or changed", Meant: len(s.jobs)}
+	begun := &Operation{
+		Title: verb.do + " " + s.number(), Page: page, List: f.list(), Verb: verb.done, Lost: "gone or changed", Meant: len(s.jobs), Counting: len(s.tails) > 0,
+	}
 	operation := c.operations.begin(begun, func(ctx context.Context, report func(progress)) error {
-		for _, some := range steps(s.jobs) {
-			ids := make([]string, len(some))
-			for i, job := range some {
-				ids[i] = job.id
-			}
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			done, err := c.changeStep(ctx, f, verb, some[0].queue, ids)
-			report(done)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return c.changeWhole(ctx, f, verb, s, report)
 	}, f.ended(answer))
 	answer.Back, answer.List = render.Path("operations", operation.ID), ""
 	return answer, nil
+}
+
+// number returns how many jobs a selection has.
+func (s *selection) number() string {
+	jobs := format.Plural(len(s.jobs), "job", "jobs")
+	switch {
+	case len(s.tails) > 0 && len(s.jobs) == 0:
+		return "the jobs that match"
+	case len(s.tails) > 0:
+		return "at least " + jobs
+	}
+	return jobs
+}
+
+// changeWhole changes the jobs of a selection, and then those of its tails.
+func (c *Changer) changeWhole(ctx context.Context, f *Form, verb jobVerb, s selection, report func(progress)) error {
+	if err := c.changeRefs(ctx, f, verb, s.jobs, report); err != nil {
+		return err
+	}
+	for i := range s.tails {
+		for end := false; !end; {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			jobs, last, err := c.follow(ctx, &s.tails[i])
+			if err != nil {
+				return err
+			}
+			end = last
+			report(progress{found: len(jobs)})
+			if err := c.changeRefs(ctx, f, verb, jobs, report); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// changeRefs changes jobs step by step.
+func (c *Changer) changeRefs(ctx context.Context, f *Form, verb jobVerb, jobs []ref, report func(progress)) error {
+	for _, some := range steps(jobs) {
+		ids := make([]string, len(some))
+		for i, job := range some {
+			ids[i] = job.id
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		done, err := c.changeStep(ctx, f, verb, some[0].queue, ids)
+		report(done)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // changeStep changes jobs of a queue that the viewer may change. A step that has begun is completed.
@@ -163,11 +213,14 @@ func (f *Form) numberField(meant string) render.Field {
 func (f *Form) askJobs(verb jobVerb, s selection, page string) *render.Ask {
 	meant := strconv.Itoa(len(s.jobs))
 	ask := &render.Ask{
-		Title: fmt.Sprintf("%s %s?", verb.do, format.Plural(len(s.jobs), "job", "jobs")), Text: "These are the jobs " + s.words + ".",
+		Title: fmt.Sprintf("%s %s?", verb.do, s.number()), Text: "These are the jobs " + s.words + ".",
 		Warning: verb.warning, Post: f.Frame.Action(page, "bulk"), Do: cmp.Or(verb.button, verb.do), Destroys: verb.destroys, Cancel: f.Frame.List(page, f.list()),
 		Hidden: append(f.kept(), render.Pair{Name: "verb", Value: verb.name}),
 	}
-	if s.more {
+	switch {
+	case len(s.tails) > 0:
+		ask.Text += " There are more. The change continues with them to the end of the filter, and counts them meanwhile."
+	case s.more:
 		ask.Text += " There are more: repeat this for the rest when these are done."
 	}
 	for _, name := range []string{"all", "filter", "id"} {

@@ -21,8 +21,10 @@ type Changer struct {
 
 	group      func(*chime.JobInfo) string
 	shown      func(*chime.JobInfo) string
+	arguments  func(*chime.JobInfo) (any, bool)
 	selects    Selecting
 	operations *operations
+	most       int // number of jobs that one form selects; those that follow are found while these are changed
 }
 
 // A Selecting returns the schedules that match a filter, which has the form of the address of their list. It returns at most the given number of
@@ -38,9 +40,9 @@ type Selected struct {
 }
 
 // New returns a changer of a store. It does no I/O. group returns the name of a job's group of failures in forms. shown returns the text that viewers
-// see for a job's last error; nil: the whole error.
-func New(store chime.Store, group, shown func(*chime.JobInfo) string, selects Selecting) *Changer {
-	return &Changer{store: store, group: group, shown: shown, selects: selects, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), operations: newOperations()}
+// see for a job's last error; nil: the whole error. arguments returns the arguments that they may see.
+func New(store chime.Store, group, shown func(*chime.JobInfo) string, arguments func(*chime.JobInfo) (any, bool), selects Selecting) *Changer {
+	return &Changer{store: store, group: group, shown: shown, arguments: arguments, selects: selects, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), operations: newOperations(), most: maxAll}
 }
 
 // A Form is a form that a viewer has sent.
@@ -50,6 +52,7 @@ type Form struct {
 	Viewer string        // name of the sender; empty: no name
 	Frame  *render.Frame // for links, and times in the viewer's zone
 
+	Reveal    bool // the viewer may see arguments, so a filter may select jobs by them
 	OtherArgs bool // the viewer may give other arguments than those of the schedule
 
 	// Check returns why the viewer may not change schedules or jobs of a queue. It was already called for the names in the path and in the fields.

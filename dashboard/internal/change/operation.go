@@ -17,18 +17,20 @@ const (
 
 // An Operation is a change of many jobs or schedules. It continues when the viewer leaves its page.
 type Operation struct {
-	ID     string
-	Title  string // such as "Requeue 12,000 jobs"
-	Page   string // the page on which it was begun
-	List   string // the query of that page's address
-	Verb   string // the result for each, such as "requeued"
-	Lost   string // why some were left out, such as "gone"
-	Meant  int
-	Done   chime.BulkResult
-	Denied int       // those that the viewer may not change
-	Why    string    // why, for the first of them; empty: there are none
-	Ended  time.Time // zero: it is still running
-	Failed error     // why it stopped early; nil: it did not
+	ID    string
+	Title string // such as "Requeue 12,000 jobs"
+	Page  string // the page on which it was begun
+	List  string // the query of that page's address
+	Verb  string // the result for each, such as "requeued"
+	Lost  string // why some were left out, such as "gone"
+	Meant int
+	// Counting: Meant has the jobs that were found so far. The operation searches for the others while it changes these.
+	Counting bool
+	Done     chime.BulkResult
+	Denied   int       // those that the viewer may not change
+	Why      string    // why, for the first of them; empty: there are none
+	Ended    time.Time // zero: it is still running
+	Failed   error     // why it stopped early; nil: it did not
 }
 
 // Left returns the number of jobs or schedules that are still to change.
@@ -49,6 +51,7 @@ func (o Operation) Summary() string {
 // A progress is the result of a step of an operation.
 type progress struct {
 	chime.BulkResult
+	found  int // further jobs that were found
 	denied int
 	why    string // why the first one was denied
 }
@@ -62,6 +65,7 @@ func (p *progress) deny(n int, why error) {
 
 // add counts a step.
 func (o *Operation) add(step progress) {
+	o.Meant += step.found
 	o.Done.Changed, o.Done.Gone = o.Done.Changed+step.Changed, o.Done.Gone+step.Gone
 	if o.Denied += step.denied; o.Why == "" {
 		o.Why = step.why
@@ -101,6 +105,7 @@ func (all *operations) begin(o *Operation, do func(ctx context.Context, report f
 		})
 		all.mu.Lock()
 		o.Ended, o.Failed = time.Now(), err
+		o.Counting = o.Counting && err != nil
 		result := *o
 		all.mu.Unlock()
 		if ended != nil {

@@ -22,7 +22,34 @@ type selection struct {
 	words string // describes the jobs for the viewer
 	named string // describes ticked jobs for the audit; empty: use words
 	jobs  []ref
-	more  bool // there are more jobs for another form
+	more  bool // there are more jobs: those of the tails, or for another form
+	tails []tail
+}
+
+// A tail finds the jobs that follow those of a selection, in a search that was not finished.
+type tail struct {
+	search jobfind.Search
+	means  func(*chime.JobInfo) bool
+}
+
+// follow returns the next jobs of a tail. end: there are no others.
+func (c *Changer) follow(ctx context.Context, t *tail) (jobs []ref, end bool, err error) {
+	found, err := t.search.Find(ctx, c.store)
+	if err != nil {
+		return nil, false, err
+	}
+	t.search.After = found.Next
+	return refsOf(found.Jobs, t.means), found.Next == "", nil
+}
+
+// refsOf returns the jobs for which means returns true.
+func refsOf(jobs []*chime.JobInfo, means func(*chime.JobInfo) bool) (refs []ref) {
+	for _, job := range jobs {
+		if means(job) {
+			refs = append(refs, ref{job.Queue, job.ID, fmt.Sprintf("%s, %s of queue %s", job.ID, job.Name, job.Queue)})
+		}
+	}
+	return refs
 }
 
 // A ref refers to a job by queue and ID.
@@ -32,7 +59,7 @@ type ref struct{ queue, id, text string }
 // groups of failures, given as "<job>\t<error>".
 func (c *Changer) selected(ctx context.Context, f *Form) (selection, error) {
 	if f.Fields.Get("all") == "1" {
-		return c.filtered(ctx, f.Fields.Get("filter"))
+		return c.filtered(ctx, f)
 	}
 	ids := f.Fields["id"]
 	if len(ids) > maxTicked {
@@ -50,33 +77,46 @@ func (c *Changer) selected(ctx context.Context, f *Form) (selection, error) {
 }
 
 // filtered returns the jobs that match a filter.
-func (c *Changer) filtered(ctx context.Context, text string) (selection, error) {
-	filter, err := jobfind.Parse(text)
+func (c *Changer) filtered(ctx context.Context, f *Form) (selection, error) {
+	filter, err := f.filter()
 	if err != nil {
 		return selection{}, err
 	}
 	return c.found(ctx, filter, func(*chime.JobInfo) bool { return true })
 }
 
+// filter returns the filter of a form.
+func (f *Form) filter() (jobfind.Filter, error) {
+	filter, err := jobfind.Parse(f.Fields.Get("filter"))
+	if err == nil && len(filter.Arguments) > 0 && !f.Reveal {
+		err = &chime.InvalidError{Field: "filter arg", Value: "arg:", Limit: "no arguments: you may not see them"}
+	}
+	return filter, err
+}
+
 // found returns the jobs that match a filter and also the function matches.
 func (c *Changer) found(ctx context.Context, filter jobfind.Filter, means func(*chime.JobInfo) bool) (selection, error) {
 	s := selection{words: "that match the filter “" + filter.String() + "”"}
-	found, err := jobfind.Search{Filter: filter, Limit: maxAll, Shown: c.shown}.Find(ctx, c.store)
+	search := jobfind.Search{Filter: filter, Limit: c.most, Shown: c.shown, Arguments: c.arguments}
+	found, err := search.Find(ctx, c.store)
 	if err != nil {
 		return s, err
 	}
-	for _, job := range found.Jobs {
-		if means(job) {
-			s.jobs = append(s.jobs, ref{job.Queue, job.ID, fmt.Sprintf("%s, %s of queue %s", job.ID, job.Name, job.Queue)})
+	s.jobs = refsOf(found.Jobs, means)
+	if s.more = found.Next != ""; s.more && (filter.State == chime.JobDead || filter.State == chime.JobRetrying) {
+		search.After = found.Next
+		if until := &search.Filter.Until; until.IsZero() || found.Now.Before(*until) { // a job that fails again meanwhile is not changed again
+			*until = found.Now
 		}
+		s.tails = append(s.tails, tail{search, means})
 	}
-	s.more = found.Next != ""
 	return s, nil
 }
 
 // grouped returns the failed jobs of groups that match the filter of the list.
-func (c *Changer) grouped(ctx context.Context, groups []string, text string) (all selection, err error) {
-	list, err := jobfind.Parse(text)
+func (c *Changer) grouped(ctx context.Context, f *Form) (all selection, err error) {
+	groups := f.Fields["id"]
+	list, err := f.filter()
 	if err != nil {
 		return all, err
 	}
@@ -100,16 +140,13 @@ func (c *Changer) grouped(ctx context.Context, groups []string, text string) (al
 			if err != nil {
 				return all, err
 			}
-			all.jobs, all.more = append(all.jobs, some.jobs...), all.more || some.more
+			all.jobs, all.more, all.tails = append(all.jobs, some.jobs...), all.more || some.more, append(all.tails, some.tails...)
 			if len(some.jobs) > 0 && !slices.Contains(having, text) {
 				having = append(having, text)
 			}
 		}
 	}
 	all.named = firstOf(having)
-	if len(all.jobs) > maxAll {
-		all.jobs, all.more = all.jobs[:maxAll], true
-	}
 	return all, nil
 }
 

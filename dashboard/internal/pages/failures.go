@@ -42,6 +42,7 @@ type Failures struct {
 	Filtered bool
 	Bulk     render.Bulk
 	Filter   string // the filter of the grouped jobs
+	Share    string // the filter with instants in place of ages
 	Empty    render.Empty
 }
 
@@ -75,7 +76,7 @@ func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
 		return View{}, err
 	}
 	m := &Failures{State: state, Query: r.Query.Get("q"), Queue: r.Query.Get("queue"), Later: r.Query.Get("after") != ""}
-	filter, err := s.filterOf(m.Query, m.Queue)
+	filter, err := s.filterOf(m.Query, m.Queue, r)
 	switch {
 	case err != nil:
 		m.Wrong = err.Error()
@@ -95,6 +96,7 @@ func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
 		m.Queues = append(m.Queues, q.Name)
 	}
 	m.Filtered = !withoutPlace(filter).Empty()
+	m.Share = frozen(filter, standing.Now(), r.Zone)
 	m.tabs(filter)
 	if m.Wrong == "" {
 		if err := s.groupFailures(ctx, m, filter, r.Query.Get("after"), standing, r.Live); err != nil {
@@ -175,7 +177,7 @@ func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []c
 		at, known := before.states[state]
 		if !known || at.next != "" && at.found < maxGrouped && at.looked < maxGrouped {
 			search := part(jobfind.Search{
-				Filter: filter, States: []chime.JobState{state}, Limit: maxGrouped, Looked: maxGrouped, After: after, Queues: standing.queues(), Shown: s.hooks.shownError(),
+				Filter: filter, States: []chime.JobState{state}, Limit: maxGrouped, Looked: maxGrouped, After: after, Order: chime.NewestFirst, Queues: standing.queues(), Shown: s.hooks.shownError(), Arguments: s.Arguments,
 			}, at.next, at.found, at.looked)
 			search.For, search.Pages, search.Looked = search.For/time.Duration(len(states)), search.Pages/len(states), search.Looked/len(states)
 			found, err := search.Find(ctx, s.store)

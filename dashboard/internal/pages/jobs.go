@@ -10,6 +10,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/blocked"
 	"github.com/chimejobs/chime/internal/format"
 	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/plain"
@@ -45,6 +46,13 @@ type Jobs struct {
 	Filtered  bool   // the list has a filter
 	Restarted bool   // the job of the cursor is gone, so the list starts at the front
 	Later     bool   // this is not the first page
+	Newer     string // the cursor of the previous page; empty: there is none, or the list has no order by time
+	Last      bool   // there is a last page to go to
+	Order     JobOrder
+	Among     int               // number of jobs that were sorted by a column
+	Partly    bool              // there are others, which were not
+	Share     string            // the filter with instants in place of ages
+	Why       map[string]string // what blocks the jobs of a queue, by queue, in few words
 	Bulk      render.Bulk
 	Filter    string // the filter of the whole list, for changes of all its jobs
 	Empty     render.Empty
@@ -64,6 +72,7 @@ type JobRow struct {
 	State           plain.State
 	When            time.Time // when it is due, or since when it is in its state
 	Attempt         string
+	Tried           int    // the number of the attempt
 	Error           string // the last error, shortened
 	Schedule        string
 	Group           *GroupLink // nil: it belongs to no group
@@ -111,34 +120,64 @@ func (s *Site) Jobs(ctx context.Context, r *Request) (View, error) {
 	for _, q := range standing.Queues {
 		m.Queues = append(m.Queues, q.Name)
 	}
-	filter, err := s.filterOf(m.Query, m.Queue)
+	filter, err := s.filterOf(m.Query, m.Queue, r)
 	if err != nil {
 		m.Wrong = err.Error()
 	}
 	m.State = stateOf(asked, &filter)
+	if m.Order, err = r.jobOrder(m.State); err != nil {
+		return View{}, err
+	}
+	m.Share = frozen(filter, standing.Now(), r.Zone)
 	m.Filtered = !withoutPlace(filter).Empty()
 	m.tabs(standing, filter)
 	if m.Wrong == "" {
-		err = s.listJobs(ctx, m, jobfind.Search{
-			Filter: filter, States: statesOf(m.State), Limit: limit, Looked: jobfind.MaxLooked, After: r.Query.Get("after"), Queues: standing.queues(), Shown: s.hooks.shownError(),
-		}, r.Live)
+		search := jobfind.Search{
+			Filter: filter, States: statesOf(m.State), Limit: limit, Looked: jobfind.MaxLooked, Queues: standing.queues(), Shown: s.hooks.shownError(), Arguments: s.Arguments,
+		}
+		m.Order.search(&search)
+		err = s.listJobs(ctx, m, search, limit, r.Live)
 	}
 	if err != nil && m.Wrong == "" {
 		return View{}, err
 	}
 	m.bulk(r.Can, filter)
+	m.blocked(standing)
 	m.Empty = m.empty(len(standing.Queues) > 0)
 	return View{"Jobs", m}, nil
 }
 
-// filterOf reads a typed filter and the queue that was chosen in the other field.
-func (s *Site) filterOf(text, queue string) (jobfind.Filter, error) {
-	filter, err := jobfind.Parse(text)
+// blocked fills in what blocks the queues of jobs that wait.
+func (m *Jobs) blocked(standing *Standing) {
+	switch chime.JobState(m.State) {
+	case chime.JobWaiting, chime.JobDelayed, chime.JobRetrying:
+	default:
+		return
+	}
+	m.Why = map[string]string{}
+	served := standing.Served()
+	for _, q := range standing.Queues {
+		if why := blocked.KindOf(q.QueueInfo, served(q.Name)).String(); why != "" {
+			m.Why[q.Name] = why
+		}
+	}
+}
+
+// filterOf reads a typed filter and the queue that was chosen in the other field. Instants without an offset are on the clock of the page.
+func (s *Site) filterOf(text, queue string, r *Request) (jobfind.Filter, error) {
+	zone := r.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	filter, err := jobfind.ParseIn(text, zone)
 	if err != nil {
 		return filter, err
 	}
 	if s.hooks.Bare && len(filter.Header) > 0 { // the result would show which headers there are
 		return filter, &QueryError{"filter header", "header:", "no header: without Options.Authorize this dashboard hides headers"}
+	}
+	if len(filter.Arguments) > 0 && !r.Can.Reveal { // the result would show which arguments there are
+		return filter, &QueryError{"filter arg", "arg:", "no arguments: you may not see them"}
 	}
 	if queue != "" && filter.Queue != "" && filter.Queue != queue {
 		return filter, &QueryError{"filter queue", filter.Queue, "no queue, or the chosen one: " + queue}
@@ -244,8 +283,8 @@ func part(search jobfind.Search, after string, found, looked int) jobfind.Search
 }
 
 // listJobs fills in the jobs of a search.
-func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, live bool) error {
-	key := fmt.Sprintf("%q %v %d %q", search.Filter.String(), search.States, search.Limit, search.After)
+func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, limit int, live bool) error {
+	key := fmt.Sprintf("%q %v %d %q %s", search.Filter.String(), search.States, search.Limit, search.After, search.Order)
 	found, err := s.found.get(ctx, key, live, func(ctx context.Context, before *jobList) (*jobList, error) {
 		if before == nil {
 			before = &jobList{}
@@ -256,6 +295,9 @@ func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, liv
 		}
 		list := &jobList{Found: found, rows: slices.Clone(before.rows), found: before.found + len(found.Jobs)}
 		list.Looked, list.Restarted = before.Looked+found.Looked, before.Restarted || found.Restarted
+		if before.Looked > 0 {
+			list.Previous = before.Previous
+		}
 		list.ended = found.Next == "" || list.found >= search.Limit || list.Looked >= search.Looked
 		for _, job := range found.Jobs {
 			list.rows = append(list.rows, rowOf(job, s.hooks.failed(job, job.LastError)))
@@ -270,14 +312,15 @@ func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, liv
 	if err != nil {
 		return err
 	}
-	m.Rows, m.Next, m.Looked, m.Restarted = found.rows, found.Next, found.Looked, found.Restarted
+	m.Looked, m.Restarted = found.Looked, found.Restarted
+	m.arrange(found, limit)
 	return nil
 }
 
 func rowOf(job *chime.JobInfo, failed string) JobRow {
 	row := JobRow{
 		ID: job.ID, Name: job.Name, Queue: job.Queue, Schedule: job.Schedule, State: plain.JobRow(job), When: job.Due, Attempt: attemptOf(job),
-		Error: shortened(failed), Group: groupLink(job.Queue, job.Group),
+		Tried: job.Attempt, Error: shortened(failed), Group: groupLink(job.Queue, job.Group),
 	}
 	if row.When.IsZero() {
 		row.When = jobfind.Since(job)

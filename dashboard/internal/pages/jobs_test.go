@@ -112,11 +112,11 @@ func TestEachTabHasTheJobsOfItsStateAndWhatCanBeDoneToThem(t *testing.T) {
 			{"state=running", "running", "slow", "cancel", ""},
 			{"state=retrying", "retrying", "again", "requeue cancel delete", "state:retrying"},
 			{"state=parked", "parked", "parked", "requeue cancel delete", "state:parked"},
-			{"state=dead&limit=2", "dead", "r00 r01", "requeue delete", "state:dead"},
+			{"state=dead&limit=2", "dead", "r11 r10", "requeue delete", "state:dead"},
 			{"state=dead&q=r03", "dead", "r03", "requeue delete", "r03 state:dead"},
 			{"q=state:dead+r03", "dead", "r03", "requeue delete", "r03 state:dead"},
 			{"q=r03", "all", "r03", "requeue cancel delete", ""},
-			{"q=job:resize&queue=media&state=dead&limit=1", "dead", "r00", "requeue delete", "state:dead queue:media job:resize"},
+			{"q=job:resize&queue=media&state=dead&limit=1", "dead", "r11", "requeue delete", "state:dead queue:media job:resize"},
 			{"q=job:none*", "all", "", "", ""},
 			{"queue=mail&state=running", "running", "slow", "cancel", ""},
 		} {
@@ -134,7 +134,7 @@ func TestEachTabHasTheJobsOfItsStateAndWhatCanBeDoneToThem(t *testing.T) {
 		}
 		if m := jobsPage(t, site, "state=dead&limit=5"); m.Total != 12 || m.Next == "" {
 			t.Errorf("dead: %d in total, next %q; want 12, and a next page", m.Total, m.Next)
-		} else if next := jobsPage(t, site, "state=dead&limit=7&after="+url.QueryEscape(m.Next)); next.ids() != "r05 r06 r07 r08 r09 r10 r11" || next.Next != "" || !next.Later {
+		} else if next := jobsPage(t, site, "state=dead&limit=7&after="+url.QueryEscape(m.Next)); next.ids() != "r06 r05 r04 r03 r02 r01 r00" || next.Next != "" || !next.Later {
 			t.Errorf("the page after it: %q, next %q", next.ids(), next.Next)
 		}
 	})
@@ -197,7 +197,7 @@ func TestErrorsAreShownAndFoundAsTheApplicationWants(t *testing.T) {
 		}
 		first := jobsPage(t, site, "state=dead&limit=5&q=error:resize")
 		rest := jobsPage(t, site, "state=dead&limit=50&q=error:resize&after="+url.QueryEscape(first.Next))
-		if ids := first.ids() + " " + rest.ids(); ids != "r00 r01 r02 r03 r04 r05 r06 r07 r08 r09 r10 r11" || rest.Next != "" {
+		if ids := first.ids() + " " + rest.ids(); ids != "r11 r10 r09 r08 r07 r06 r05 r04 r03 r02 r01 r00" || rest.Next != "" {
 			t.Errorf("the shown text finds only %q in two pages, and the next page is %q", ids, rest.Next)
 		}
 	})

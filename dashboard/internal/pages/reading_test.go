@@ -21,7 +21,7 @@ func TestAPageSaysThatItStillReads(t *testing.T) {
 		{"jobs", "list", &Jobs{State: "dead", Filtered: true, Next: "x", Total: 5, Looked: 500, Empty: (&Jobs{Filtered: true, Next: "x", Looked: 500}).empty(true)},
 			"None of the jobs that were read so far matches.|0 found among the first 500", "Reading"},
 		{"failures", "groups", &Failures{GoOn: []GoOn{{"dead", "x"}}, Empty: (&Failures{GoOn: []GoOn{{"dead", "x"}}}).empty()}, "The failed jobs are being read.|Reading…", "first 0"},
-		{"failures", "groups", &Failures{GoOn: []GoOn{{"dead", "x"}}, Groups: groups, Jobs: 917, Looked: 2000}, "At least 917 jobs in 1 group|the first 2,000 jobs", "Reading"},
+		{"failures", "groups", &Failures{GoOn: []GoOn{{"dead", "x"}}, Groups: groups, Jobs: 917, Looked: 2000}, "At least 917 jobs in 1 group|the newest 2,000 jobs", "Reading"},
 		{"failures", "groups", &Failures{Groups: groups, Jobs: 917, Looked: 2000}, ">917 jobs in 1 group", "At least"},
 	} {
 		text, _, err := render.Region(c.page, c.region, &render.Frame{Path: c.page, Zone: time.UTC, Now: time.Now()}, c.model)

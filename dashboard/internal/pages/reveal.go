@@ -10,13 +10,10 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/format"
-	"github.com/chimejobs/chime/internal/wire"
+	"github.com/chimejobs/chime/internal/jobfind"
 )
 
-const (
-	maxRevealed = 64 << 10 // maximum length of a shown text, in bytes
-	maxDecoded  = 4 << 20  // maximum size of data that is decoded, in bytes
-)
+const maxRevealed = 64 << 10 // maximum length of a shown text, in bytes
 
 // Revealed has the contents of a job, for a viewer who requested them.
 type Revealed struct {
@@ -92,17 +89,21 @@ func (h Hooks) shown(job *chime.JobInfo, data []byte) (form, text, note string) 
 }
 
 // decode returns the values that a handler gets from data, as encoding/json decodes them, but keeps each number as it is written.
-func decode(data []byte) (value any, ok bool) {
-	if len(data) > maxDecoded {
-		return nil, false
+func decode(data []byte) (value any, ok bool) { return jobfind.Decoded(&chime.JobInfo{Payload: data}) }
+
+// Arguments returns the part of a job's arguments that a viewer with the right to reveal it sees. ok is false if nothing is shown.
+func (s *Site) Arguments(job *chime.JobInfo) (arguments any, ok bool) {
+	value, ok := decode(job.Payload)
+	if !ok || s.hooks.Redact == nil {
+		return value, ok
 	}
-	text, ok := wire.View(data)
-	if !ok {
+	text, err := s.hooks.redacted(job, value)
+	if err != nil {
 		return nil, false
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	return value, decoder.Decode(&value) == nil
+	return arguments, decoder.Decode(&arguments) == nil
 }
 
 // shownJSON returns indented JSON, cut to the maximum length.

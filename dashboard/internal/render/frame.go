@@ -105,10 +105,15 @@ func (f *Frame) List(path, query string, pairs ...string) string {
 // Listed returns the query of a list's address for links back to it: without the zone, the result of an action, and the place in the list.
 func (f *Frame) Listed() string {
 	query := maps.Clone(f.Query)
-	for _, name := range []string{"zone", "said", "after", "from"} {
+	for _, name := range []string{"zone", "said", "after", "before", "from"} {
 		query.Del(name)
 	}
 	return query.Encode()
+}
+
+// Share is Href for a link that other people get: it always has the page's zone.
+func (f *Frame) Share(path string, pairs ...string) string {
+	return f.Href(path, append(pairs, "zone", f.ZoneName())...)
 }
 
 // Here returns a link to the page itself with some values of its query changed. It leaves out empty values.

@@ -49,7 +49,7 @@ type View struct {
 func (v View) With(model any) View { return View{v.Frame, model} }
 
 // scripts are the scripts that only one page has, by the name of its template.
-var scripts = map[string]string{"calendar": "chart.js", "editor": "preview.js", "overview": "chart.js", "queue": "chart.js", "schedule": "chart.js"}
+var scripts = map[string]string{"calendar": "chart.js", "editor": "preview.js", "failures": "find.js", "jobs": "find.js", "overview": "chart.js", "queue": "chart.js", "schedule": "chart.js"}
 
 // Page writes a whole page: the frame with the template of the name inside.
 func Page(w io.Writer, name string, frame *Frame, model any) error {
