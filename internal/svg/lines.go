@@ -21,6 +21,8 @@ type Lines struct {
 	Unit     Unit
 
 	Series []Series // at most three; others are left out
+	Before []Series // the same lines of an earlier period, see Shifted: drawn faintly, and only there
+	Marks  []Mark   // at most twenty
 
 	Width, Height int // in pixels; zero means 480 and 160
 }
@@ -62,8 +64,11 @@ func (l Lines) SVG() template.HTML {
 	for i, at := range d.times {
 		offsets[i] = math.Round(at.Sub(a.from).Seconds()*10) / 10
 	}
-	w.picture("lines", l.sentence(d, a), width, height, append(a.data(), "data-t", numbers(offsets))...)
+	marks := marked(l.Marks, a.from, a.to)
+	w.picture("lines", l.sentence(d, a)+sayMarks(marks, l.Zone), width, height, append(a.data(), "data-t", numbers(offsets))...)
 	a.draw(&w)
+	drawMarks(&w, &a, marks)
+	before(&w, &a, d.before)
 	for i, s := range d.series {
 		w.start("g", "class", "series "+s.tone.class(), "data-name", s.name, "data-v", numbers(d.column(i)))
 		s.draw(&w, &a)

@@ -9,8 +9,9 @@ import (
 // A digest has the series in the form that Lines draws: sorted, cut to the range, in runs without a gap, and with no more points than pixels.
 type digest struct {
 	series []drawnSeries
-	times  []time.Time // times for which at least one series has a value, ascending
-	most   float64     // the greatest value
+	before []drawnSeries // of an earlier period
+	times  []time.Time   // times for which at least one series has a value, ascending
+	most   float64       // the greatest value
 }
 
 // A drawnSeries is a series in runs: pieces of line without a gap in them.
@@ -26,23 +27,15 @@ type drawnSeries struct {
 const maxPoints = 180 // maximum number of points of a line: one for about two pixels
 
 func (l Lines) digest() digest {
-	from, to := within(l.From, l.To)
-	column := to.Sub(from) / maxPoints
 	var d digest
 	seen := map[time.Time]bool{}
+	for _, s := range l.Before[:min(len(l.Before), seriesMost)] {
+		drawn := l.drawn(s)
+		d.most = max(d.most, drawn.most)
+		d.before = append(d.before, drawn)
+	}
 	for _, s := range l.Series[:min(len(l.Series), seriesMost)] {
-		points := kept(s.Points, from, to)
-		drawn := drawnSeries{name: s.Name, tone: s.Tone, step: l.Step, runs: split(points, l.Step)}
-		for _, p := range points {
-			if !math.IsNaN(p.Value) {
-				drawn.final, drawn.most = p, max(drawn.most, p.Value)
-			}
-		}
-		if len(points) > maxPoints {
-			for i, run := range drawn.runs {
-				drawn.runs[i] = fold(run, from, column, l.Unit)
-			}
-		}
+		drawn := l.drawn(s)
 		for _, run := range drawn.runs {
 			for _, p := range run {
 				if !seen[p.At] {
@@ -57,6 +50,24 @@ func (l Lines) digest() digest {
 	}
 	slices.SortFunc(d.times, time.Time.Compare)
 	return d
+}
+
+// drawn returns a series in the form in which it is drawn.
+func (l Lines) drawn(s Series) drawnSeries {
+	from, to := within(l.From, l.To)
+	points := kept(s.Points, from, to)
+	drawn := drawnSeries{name: s.Name, tone: s.Tone, step: l.Step, runs: split(points, l.Step)}
+	for _, p := range points {
+		if !math.IsNaN(p.Value) {
+			drawn.final, drawn.most = p, max(drawn.most, p.Value)
+		}
+	}
+	if len(points) > maxPoints {
+		for i, run := range drawn.runs {
+			drawn.runs[i] = fold(run, from, to.Sub(from)/maxPoints, l.Unit)
+		}
+	}
+	return drawn
 }
 
 // kept returns the points of a range in order of time, with drawable values. Missing values are NaN.
@@ -140,6 +151,21 @@ func (s *drawnSeries) last() (value float64, ok bool) { return s.final.Value, le
 func (s *drawnSeries) current(now time.Time) (value float64, ok bool) {
 	value, ok = s.last()
 	return value, ok && (s.step <= 0 || now.Sub(s.final.At) <= 4*s.step)
+}
+
+// drawLine writes the line alone.
+func (s *drawnSeries) drawLine(w *writer, a *axes) {
+	var line pen
+	for _, run := range s.runs {
+		for i, p := range run {
+			command := "L"
+			if i == 0 {
+				command = "M"
+			}
+			line.do(command, a.x(p.At), a.y(p.Value))
+		}
+	}
+	w.path("line", line.String())
 }
 
 // draw writes the line and, faintly, the area below it. A point with gaps on both sides is a dot.
