@@ -353,3 +353,13 @@ func (s *Schedules) Leader(ctx context.Context) (Leader, error) {
 	l.Host, l.PID = protocol.SplitCandidate(l.Name)
 	return l, nil
 }
+
+// Pulses returns the time of the last iteration of the scheduler's only loop, "ticker"; see [Worker.Pulses]. The loop has an iteration at least
+// every 5 s, also if the scheduler does not lead. While the loop waits for an answer, for at most 30 s, Pulses returns the current time for it.
+// Pulses does no I/O.
+func (s *Scheduler) Pulses() map[string]time.Time {
+	return pulsesOf(map[string]*observe.Pulse{"ticker": s.ticker})
+}
+
+// Draining reports whether the scheduler is ending: the ctx of Run has ended, or Run has returned. It does no I/O.
+func (s *Scheduler) Draining() bool { return s.draining.Load() }
