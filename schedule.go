@@ -155,12 +155,17 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 	}{fields(s), s.Grace.Milliseconds(), s.Spread.Milliseconds(), s.Offset.Milliseconds(), s.Timeout.Milliseconds(), s.Keep.Milliseconds(), len(s.Payload)})
 }
 
-// A Note records why something is paused, and who paused it. It is an option of [Schedules.Pause] and of [Paused]. It is shown until the pause
+// A Note records why something is paused, who paused it, and until when. It is an option of [Schedules.Pause] and of [Paused]. It is shown until the pause
 // ends.
 type Note struct {
 	Text string    `json:"text,omitempty"` // the text, at most 500 bytes of UTF-8
 	By   string    `json:"by,omitempty"`   // who paused it, at most 100 bytes of UTF-8
 	At   time.Time `json:"at,omitzero"`    // when, by the store's clock, in milliseconds; in an option it is ignored
+
+	// Until is when the pause ends by itself, in milliseconds: what was paused then continues as after Resume. Zero: it lasts until it is resumed. A running
+	// scheduler ends it within a second, or within ten seconds if it was set less than ten seconds before; where no scheduler runs, a worker does so within
+	// about half a minute. Versions of chime that do not know Until do not end pauses.
+	Until time.Time `json:"until,omitzero"`
 }
 
 const (
@@ -181,6 +186,9 @@ func (n Note) validate() error {
 		case !utf8.ValidString(part.text):
 			return protocol.Because(bad, "is no UTF-8")
 		}
+	}
+	if !n.Until.IsZero() && (n.Until.Year() < 2000 || n.Until.Year() > 2199) {
+		return protocol.Invalid("Note.Until", n.Until.Format(time.RFC3339), "an instant from 2000 to 2199")
 	}
 	return nil
 }

@@ -314,6 +314,19 @@ func (q *quiet) Sample(ctx context.Context, partitions []protocol.Partition, mis
 	return answers
 }
 
+// EndPauses is answered from memory as long as no pause has an end.
+func (q *quiet) EndPauses(ctx context.Context, partitions []protocol.Partition) (ended protocol.EndedPauses, err error) {
+	same := func(args any) bool { return slices.Equal(args.([]protocol.Partition), partitions) }
+	if _, ok := q.recall("end pauses", same); ok {
+		return protocol.EndedPauses{Next: -1}, nil
+	}
+	q.fetch(ctx, "end pauses", slices.Clone(partitions), func(ctx context.Context) (any, bool) {
+		ended, err = q.Store.EndPauses(ctx, partitions)
+		return nil, err == nil && ended.Next < 0
+	})
+	return ended, err
+}
+
 func (q *quiet) RepairOrphans(ctx context.Context, cursor string) (next string, repaired []protocol.Orphan, err error) {
 	if _, ok := q.recall("repair orphans", func(any) bool { return cursor == "" }); ok {
 		return "", nil, nil

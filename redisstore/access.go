@@ -81,7 +81,7 @@ var (
 
 // tickScripts are the scripts of a scheduler that places, reaps and sweeps what other processes have left.
 var tickScripts = []*script.Script{
-	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &repairOrphansScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript, &homesScript,
+	&placeScript, &pauseScheduleScript, &pauseQueueScript, &correctEndScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &repairOrphansScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript, &homesScript,
 	&limitQueueScript, &limitGroupScript, &purgeScript, &unlistQueueScript, &noteDeletedScript, &removeScript, &residentsScript, &standingsScript, &copiesScript, &barScript, &raiseScript, &replanScript, &notePrunedScript, &registerSchedulesScript, &sampleScript,
 	&readOutboxScript, &addressOutboxScript, &advanceOutboxScript, &carryScript, &blockOutboxScript,
 	&discardScript,

@@ -94,7 +94,7 @@ func (s *store) changeGroup(ctx context.Context, queue string, registers bool, w
 
 func (s *store) limitGroup(ctx context.Context, p protocol.Partition, what, group string, values ...any) (int64, error) {
 	k := s.keys.partition(p)
-	keys := []string{k.state, k.idle, k.due, k.ready, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.callers}
+	keys := []string{k.state, k.idle, k.due, k.ready, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.callers, k.ends}
 	name := ""
 	if what != "walk" {
 		name = rand.Text()

@@ -102,7 +102,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead", line: tag + "line", places: tag + "places", purgedline: tag + "purgedline",
 		turns: tag + "turns", groups: tag + "groups", grules: tag + "grules", opens: tag + "opens",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale", purged: tag + "purged", spared: tag + "spared",
-		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
+		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", ends: tag + "ends", owners: tag + "owners",
 		last: tag + "last", history: tag + "history", zones: tag + "zones",
 		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", sampled: tag + "sampled", measured: tag + "measured", shapes: tag + "shapes", minutes: tag + "minutes", hours: tag + "hours",
 		outbox: tag + "outbox", delivered: tag + "delivered", outgoing: tag + "outgoing", carried: tag + "carried", inbox: tag + "inbox",
@@ -154,6 +154,7 @@ type partitionKeys struct {
 	owners  string // hash: schedule → "<owner> <version>" that declared it; for a deleted schedule as long as gone has it
 	zones   string // hash: schedule → "<planned instant> <offset, s> <local time> <zone>", the local time for which its last occurrence was planned, and the one that was taken before (see scripts/lib/zones.lua)
 
+	ends    string // sorted set: queue, "schedule\t<name>" or "group\t<key>" → end of its pause, Unix ms (see scripts/lib/ends.lua)
 	// In last, the field of a schedule has its last outcome, and how many attempts its history keeps (see scripts/lib/history.lua). A tab and the ID of
 	// a manual run, or of a job that follows another one of its schedule, is a field while that job has not ended; its value has the schedule (see scripts/lib/manual.lua).
 	last string // hash: schedule → last outcome; tab and ID → its schedule
@@ -236,7 +237,7 @@ func (p partitionKeys) deleting() []string {
 		p.jobs, p.crashes, p.once, p.results, p.after, p.progress, p.cursors, p.open, p.origins, p.notes, p.last, p.history, p.runs, p.counters, p.handlers,
 		p.sampled, p.measured, p.minutes, p.hours, p.zones, p.line, p.places, p.purgedline,
 		p.turns, p.groups, p.grules, p.opens,
-		p.outbox, p.outgoing, p.delivered, p.carried, p.inbox, p.shapes, p.batches, p.reports,
+		p.outbox, p.outgoing, p.delivered, p.carried, p.inbox, p.shapes, p.batches, p.reports, p.ends,
 	}
 }
 
@@ -248,7 +249,7 @@ func (p partitionKeys) every() []string {
 // types returns the keys of a partition, except those of a session and of a job name, with the type that TYPE returns for each.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.purged: "list", p.runs: "stream", p.minutes: "stream", p.hours: "stream"}
-	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared, p.line, p.purgedline, p.turns, p.opens, p.outbox, p.delivered, p.reports} {
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared, p.line, p.purgedline, p.turns, p.opens, p.outbox, p.delivered, p.reports, p.ends} {
 		types[key] = "zset"
 	}
 	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.zones, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured, p.shapes, p.places, p.groups, p.grules, p.outgoing, p.carried, p.inbox, p.batches} {

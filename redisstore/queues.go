@@ -40,8 +40,7 @@ func (s *store) PauseQueue(ctx context.Context, queue string, paused bool, note 
 	}
 	calls, name := make([]call, found[0].partitions), rand.Text()
 	for i := range calls {
-		k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
-		calls[i] = newCall(&pauseQueueScript, []string{k.state, k.idle, k.due, k.ready, k.turns, k.opens, k.callers}, []any{flag(paused), s.keys.wake(), stored, name})
+		calls[i] = s.pauseQueue(protocol.Partition{Queue: queue, Index: i}, flag(paused), stored, name)
 	}
 	var failed []error
 	for _, cmd := range s.run(ctx, s.client, calls...) {
@@ -50,6 +49,12 @@ func (s *store) PauseQueue(ctx context.Context, queue string, paused bool, note 
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// pauseQueue returns a call of pause_queue.lua.
+func (s *store) pauseQueue(p protocol.Partition, what, note, name string) call {
+	k := s.keys.partition(p)
+	return newCall(&pauseQueueScript, []string{k.state, k.idle, k.due, k.ready, k.turns, k.opens, k.callers, k.ends}, []any{what, s.keys.wake(), note, name})
 }
 
 // QueueStats counts queues, all partitions of each together, about maxCounted partitions in a round trip. It registers nothing and

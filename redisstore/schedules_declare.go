@@ -337,7 +337,7 @@ func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batch
 					flag(succeeded[declared.Owner]), declared.Form)
 			}
 			calls = append(calls, newCall(&declareScript,
-				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history, k.callers, k.idle, k.zones, k.line, k.places, k.turns, k.groups, k.grules, k.opens}, args))
+				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history, k.callers, k.idle, k.zones, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.ends}, args))
 			batches = append(batches, batch)
 		}
 	}

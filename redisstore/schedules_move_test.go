@@ -98,7 +98,7 @@ func (b *bench) arrive(name, to, mark, cursor, origins string) reply {
 	b.Helper()
 	k := b.store.keys.partition(protocol.Partition{Queue: to})
 	values, err := b.store.runOne(b.Context(), "arrive", name, newCall(&moveArriveScript,
-		[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners, k.last, k.history, k.callers, k.idle, k.zones},
+		[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners, k.last, k.history, k.callers, k.idle, k.zones, k.ends},
 		[]any{name, mark, cursor, origins, to, "", "", "", "", ""}))
 	if err != nil {
 		b.Fatal(err)

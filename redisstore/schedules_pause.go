@@ -42,8 +42,7 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 		}
 		k := s.keys.partition(partition)
 		data[2] = homes[0].generation
-		values, err := s.runOne(ctx, "pause or resume schedule", p.Name, newCall(&pauseScheduleScript,
-			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.notes, k.counters, k.last, k.history, k.zones, k.line, k.places, k.turns, k.groups, k.grules, k.opens}, data))
+		values, err := s.runOne(ctx, "pause or resume schedule", p.Name, newCall(&pauseScheduleScript, k.pausing(), data))
 		if err != nil {
 			return protocol.PauseAnswer{}, err
 		}
@@ -78,6 +77,11 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 		return answer, nil
 	}
 	return protocol.PauseAnswer{}, failure("pause or resume schedule", p.Name, errKeepMoving)
+}
+
+// pausing are the keys of pause_schedule.lua, in the order of its title page.
+func (p partitionKeys) pausing() []string {
+	return []string{p.schedules, p.cursors, p.owed, p.due, p.jobs, p.crashes, p.state, p.notes, p.counters, p.last, p.history, p.zones, p.line, p.places, p.turns, p.groups, p.grules, p.opens, p.ends}
 }
 
 // pauseData has the arguments of the script; each try fills in the third value, the generation in the registry.

@@ -250,7 +250,7 @@ func (s *store) deleteAt(ctx context.Context, name string, at home, forget strin
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "remove schedule", name, newCall(&removeScript,
 		[]string{k.schedules, k.cursors, k.owed, k.due, k.open, k.jobs, k.crashes, k.counters, k.gone,
-			k.behind, k.ready, k.origins, k.notes, k.owners, k.last, k.history, k.zones, k.state, k.line, k.places, k.turns, k.groups, k.grules, k.opens},
+			k.behind, k.ready, k.origins, k.notes, k.owners, k.last, k.history, k.zones, k.state, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.ends},
 		[]any{name, at.generation, forget, revision, r.Owner.Name, r.Owner.Version, flag(compare && r.Owner.Name != "")}))
 	if err != nil {
 		return removal{}, err

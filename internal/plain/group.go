@@ -12,7 +12,7 @@ import (
 func Group(g *chime.GroupInfo) State {
 	switch g.Blocked {
 	case chime.GroupPaused:
-		return State{Stopped, "paused", "None of its jobs starts until it is resumed: it was paused" + by(g.Note) + "."}
+		return State{Stopped, "paused", "None of its jobs starts until " + end(g.Note) + ": it was paused" + by(g.Note) + "."}
 	case chime.GroupOrdered:
 		return State{Idle, "waiting", "Its jobs run in order, and " + cmp.Or(g.By, "an earlier one") + " has not ended."}
 	case chime.GroupRunning:

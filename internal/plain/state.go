@@ -55,7 +55,7 @@ func Failing(s *chime.Schedule) bool {
 func Schedule(s *chime.Schedule, now time.Time) State {
 	switch s.State {
 	case chime.StatePaused:
-		return State{Stopped, "paused", "Nothing runs until it is resumed: it was paused" + by(s.Note) + "."}
+		return State{Stopped, "paused", "Nothing runs until " + end(s.Note) + ": it was paused" + by(s.Note) + "."}
 	case chime.StateCompleted:
 		return State{Good, "completed", "It has no further occurrences: its count is used up, or its end has passed."}
 	case chime.StateLive:
@@ -97,7 +97,7 @@ func consecutive(failures int) string {
 func Queue(q *chime.QueueInfo, served bool) State {
 	switch q.Blocked(served) {
 	case chime.ReasonPaused:
-		return State{Stopped, "paused", "Workers take no jobs from it until it is resumed: it was paused" + by(q.Note) + "."}
+		return State{Stopped, "paused", "Workers take no jobs from it until " + end(q.Note) + ": it was paused" + by(q.Note) + "."}
 	case chime.ReasonUnserved:
 		if q.Waiting+q.Delayed+q.InFlight()+q.Parked+q.Schedules == 0 {
 			return State{Idle, "idle", "No live worker serves it, and it has no jobs and no schedules."}
@@ -111,6 +111,14 @@ func Queue(q *chime.QueueInfo, served bool) State {
 func Totals(q *chime.QueueInfo) string {
 	return fmt.Sprintf("%s enqueued, %s done, %s failed, %s dead, %s cancelled, %s expired", format.Count(q.Enqueued), format.Count(q.Done),
 		format.Plural(q.Failed, "attempt", "attempts"), format.Plural(q.Died, "job", "jobs"), format.Count(q.Cancelled), format.Count(q.Expired))
+}
+
+// end describes what ends a pause.
+func end(n chime.Note) string {
+	if n.Until.IsZero() {
+		return "it is resumed"
+	}
+	return "the pause ends"
 }
 
 // by names the person who paused something, and the reason. It returns "" if the note is empty.

@@ -29,6 +29,9 @@ type QueueStore interface {
 	// paused already keeps its note unless the call has one.
 	PauseQueue(ctx context.Context, queue string, paused bool, note Note) error
 
+	// EndPauses ends the pauses in partitions, of queues, groups and schedules, whose Note.Until has come: some of them in a call.
+	EndPauses(ctx context.Context, partitions []Partition) (EndedPauses, error)
+
 	// BeginPurge begins to purge the waiting jobs in a partition of a registered queue, and returns what it has deleted already. After that,
 	// PurgeStep deletes these jobs, at most MaxItems a call, until More is false; later jobs remain. If the caller stops, Sweep
 	// continues.
@@ -43,6 +46,19 @@ type QueueStore interface {
 	// LimitQueue sets the limit of a queue, or removes it, and recounts the running jobs. It registers a queue that is not registered, except
 	// for the zero limit. It refuses a queue with several partitions with an *InvalidError.
 	LimitQueue(ctx context.Context, queue string, limit QueueLimit) error
+}
+
+// EndedPauses is the answer of EndPauses. With an error it has what was done before.
+type EndedPauses struct {
+	Ended []EndedPause
+	Owed  []Owed        // the next occurrences of schedules, which the caller must place in its next call
+	Next  time.Duration // until another pause of these partitions ends; -1: none has an end
+}
+
+// EndedPause is what is not paused any more: a schedule, a group of the queue, or else the partition's part of the queue.
+type EndedPause struct {
+	Partition       Partition
+	Schedule, Group string
 }
 
 // QueueRemains is what keeps a queue from being deleted, over all its partitions.

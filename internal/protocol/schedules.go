@@ -95,6 +95,8 @@ type Note struct {
 	Text string    `json:"text,omitempty"`
 	By   string    `json:"by,omitempty"`
 	At   time.Time `json:"-"`
+	// Until is when the pause ends by itself: EndPauses then ends it. Zero: it does not.
+	Until time.Time `json:"-"`
 }
 
 // Backfilling places occurrences of a schedule that are not its next one.

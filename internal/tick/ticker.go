@@ -57,8 +57,8 @@ type Ticker struct {
 	warned    map[protocol.Handled]bool
 	emptied   time.Time // when the ticker found that the store has lost its data
 
-	declaring, checking, leading, placing, polling, sampling, sweeping, repairing, rezoning, warning, counting retry.Duty
-	duties                                                                                                     []*retry.Duty // in the order of their turns
+	declaring, checking, leading, placing, polling, sampling, sweeping, repairing, rezoning, warning, counting, resuming retry.Duty
+	duties                                                                                                               []*retry.Duty // in the order of their turns
 }
 
 // New returns a ticker. It does no I/O.
@@ -83,7 +83,8 @@ func New(store protocol.Store, options Options) *Ticker {
 	t.rezoning = retry.Duty{Action: "compare time zones", Do: t.rezone}
 	t.warning = retry.Duty{Action: "check for handlers", Do: t.warn, Next: time.Now().Add(warnAfter)}
 	t.counting = retry.Duty{Action: "count the waiting jobs", Do: t.count, Next: time.Now().Add(countEvery)}
-	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sampling, &t.sweeping, &t.repairing, &t.rezoning, &t.warning, &t.counting}
+	t.resuming = retry.Duty{Action: "end pauses", Do: t.resume}
+	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.resuming, &t.sampling, &t.sweeping, &t.repairing, &t.rezoning, &t.warning, &t.counting}
 	return t
 }
 
@@ -224,6 +225,7 @@ func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 		t.placing.Now()
 		t.pollAllAt = time.Time{}
 		t.polling.Now()
+		t.resuming.Now()
 		t.sampling.Now()
 		t.sweeping.Now()
 		t.repairing.Now()
@@ -288,6 +290,16 @@ func (t *Ticker) pollDue(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	return max(next.Sub(now), lapsePoll), failed
+}
+
+// resume ends the pauses that are over. The leader also does so at the time of the next end.
+func (t *Ticker) resume(ctx context.Context) (time.Duration, error) {
+	next, err := t.endPauses(ctx)
+	pause := t.pace(pausesEvery)
+	if next >= 0 && t.election.leading() {
+		pause = min(pause, next)
+	}
+	return pause, err
 }
 
 // lapsing returns the partitions in which a session lapses now.

@@ -29,6 +29,7 @@ type WatchOptions struct {
 //
 //   - places occurrences that nobody has placed, because a worker vanished after it took an occurrence and before it placed the next one;
 //   - returns the jobs of vanished workers;
+//   - ends pauses that are over;
 //   - takes missing samples;
 //   - sweeps;
 //   - repairs orphaned schedules;
@@ -62,7 +63,7 @@ func NewWatch(store protocol.Store, options WatchOptions) *Watch {
 	checking := duty("check for a leader", w.check)
 	checking.Next = time.Now().Add(safetyPause(options.SafetyTick))
 	w.placing = duty("place", w.place)
-	w.often = []*retry.Duty{w.placing, duty("poll", w.pollAll), duty("sample", w.sample)}
+	w.often = []*retry.Duty{w.placing, duty("poll", w.pollAll), duty("end pauses", w.resume), duty("sample", w.sample)}
 	w.duties = append(append([]*retry.Duty{checking}, w.often...),
 		duty("sweep", func(ctx context.Context) (time.Duration, error) { return w.sweep(ctx, false) }), // it skips what was swept a short while ago
 		duty("repair schedules", w.repair), duty("compare time zones", w.rezone))
@@ -150,6 +151,12 @@ func (w *Watch) pollAll(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	_, err = w.poll(ctx, partitions)
+	return retry.Never, err
+}
+
+// resume ends the pauses that are over.
+func (w *Watch) resume(ctx context.Context) (time.Duration, error) {
+	_, err := w.endPauses(ctx)
 	return retry.Never, err
 }
 

@@ -17,7 +17,7 @@ var (
 	logKeys = strings.Fields(`event queue partition job id schedule planned attempt max_attempts fence worker session host pid term leader
 		outcome reason error late_ms took_ms after_ms count viewer action note args detail stack queues handlers concurrency store timeout_ms owner before after last_date
 		done retried dead snoozed cancelled parked missed expired given_back unsettled cut_off collection url roles version signal
-		principal status request remote code method path op if_match etag task target`)
+		principal status request remote code method path op if_match etag task target group`)
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
 		schedule.created schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost schedule.repaired schedule.outdated schedule.newer schedule.dates_end schedule.pruned schedule.unpruned schedule.paused schedule.replanned
 		enqueue.unknown job.dead job.unfollowed job.expired job.superseded job.cancelled job.parked job.late_result job.retrying handler.backoff_panic handler.panic handler.stuck
@@ -25,7 +25,7 @@ var (
 		outbox.blocked outbox.carried outbox.full outbox.group outbox.lost batch.unreported batch.open
 		session.lost session.expired session.reap_failed session.reaped session.unreadable
 		store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged
-		worker.started worker.unhandled worker.unserved queue.unserved drain.started drain.ended
+		worker.started worker.unhandled worker.unserved queue.unserved pause.ended drain.started drain.ended
 		schedule.unreadable collection.unreadable collection.failed collection.overfull
 		server.token server.started server.stopping server.reloaded server.reload_failed server.cut_off server.handed_back
 		dashboard.action dashboard.denied dashboard.revealed dashboard.failed

@@ -10,7 +10,8 @@
 -- KEYS[9]  …:grules   hash  group, or \1* -> rule and pause
 -- KEYS[10] …:opens    zset  group -> instant of its next start, Unix ms
 -- KEYS[11] …:callers  zset  completed calls, see lib/closed.lua; delete_queue.lua lets it expire
--- ARGV[1] prefix of the wake-up channels; ARGV[2] what to do: rule, pause, resume, queue, walk; ARGV[3] the group (queue, walk: empty);
+-- KEYS[12] …:ends     zset  ends of pauses, see lib/ends.lua
+-- ARGV[1] prefix of the wake-up channels; ARGV[2] what to do: rule, pause, resume, over (resume if the end of the pause has come), queue, walk; ARGV[3] the group (queue, walk: empty);
 -- ARGV[4] a unique name of this call (walk: empty): a late copy of it changes nothing, also if the rule was set again, or the group resumed, since
 -- rule and queue: ARGV[5...10] weight, running, starts, per (ms), ordered, waiting, as grules has them. pause: ARGV[5] the JSON of a note, empty: none
 -- Returns 0: nothing changed; 1: it is done; 2: it is done, and walk must be called until it returns another number; -1: the queue has as many rules as it
@@ -23,7 +24,7 @@ local STATE, IDLE, DUE, READY, LINE, PLACES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local TURNS, GROUPS, GRULES, OPENS = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local MAX_RULES = 100000
 local wake, what, group = ARGV[1], ARGV[2], ARGV[3]
--- uses: limits callers clock layout closed gate wake alarm due queuelimit line groups waiting
+-- uses: limits callers clock ends layout closed gate wake alarm due queuelimit line groups waiting
 local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -35,12 +36,15 @@ local before = redis.call('HGET', GRULES, field)
 if not state[5] then n_rules = redis.call('HLEN', GRULES) end -- it was lost
 check_groups(LINE, PLACES, TURNS, GROUPS, OPENS)
 redis.call('ZCARD', IDLE)
+redis.call('ZCARD', KEYS[12])
 local completed = answered(KEYS[11], ARGV[4])
 if completed then return what == 'queue' and walks ~= '' and 2 or completed - 1 end
+local ending -- the note of the pause after this call, '': none; nil: the call is not about a pause
 
 -- answers remembers the answer of this call, and returns it.
 local function answers(n)
   redis.call('ZREM', IDLE, '') -- makes the other writes possible when the server is out of memory
+  if ending and n >= 0 then set_end(KEYS[12], 'group\t' .. group, ending) end
   if what ~= 'walk' then remember_closed(KEYS[11], ARGV[4], n + 1) end
   return n
 end
@@ -63,9 +67,10 @@ if what == 'rule' or what == 'queue' then
   for i = 1, 6 do numbers[i] = ARGV[4 + i] end
 elseif what == 'pause' then
   if paused == '0' or ARGV[5] ~= '' and ARGV[5] ~= note then paused, note = whole(now_ms), ARGV[5] end
-elseif what == 'resume' then
+elseif what == 'resume' or what == 'over' and is_over(note) then
   paused, note = '0', ''
 end
+if what == 'pause' or what == 'resume' or what == 'over' then ending = note end
 local text
 if what == 'walk' then
   text = before

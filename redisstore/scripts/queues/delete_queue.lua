@@ -51,7 +51,8 @@
 -- KEYS[50] …:shapes     hash  shapes of errors, see lib/shapes.lua
 -- KEYS[51] …:batches    hash  batch -> its counts, see lib/members.lua
 -- KEYS[52] …:reports    zset  batch -> when its counts are to be reported
--- KEYS[53...] …:inflight:<session>  hash  job ID -> fence: of the sessions that the caller has read, at most 500
+-- KEYS[53] …:ends       zset  ends of pauses, see lib/ends.lua
+-- KEYS[54...] …:inflight:<session>  hash  job ID -> fence: of the sessions that the caller has read, at most 500
 -- ARGV[1] a unique name of this call; empty: only count; ARGV[2] for how long it is remembered that a schedule has left, s
 -- ARGV[3...] these sessions
 -- Returns time (us), then the counts: waiting jobs, including those behind others; delayed ones; sessions that hold jobs; names with parked jobs;
@@ -98,7 +99,7 @@ local found = {
   redis.call('ZCARD', KEYS[45]), redis.call('HLEN', KEYS[51]),
 }
 local at_of, empty = {}, {} -- at_of: where in KEYS the hash of a session is; empty: sessions without a job
-for i = 3, #ARGV do at_of[ARGV[i]] = 50 + i end
+for i = 3, #ARGV do at_of[ARGV[i]] = 51 + i end
 for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
   local at = at_of[session]
   if at and redis.call('HLEN', KEYS[at]) == redis.call('HEXISTS', KEYS[at], SELF) then
@@ -132,7 +133,7 @@ if ARGV[1] == '' then return nothing end
 redis.call('UNLINK', STATE, READY, STALE, PURGED, SPARED, DUE, BEHIND, SESSIONS, UNHANDLED, DEAD, KEPT, SCHEDULES, OWED)
 redis.call('UNLINK', KEYS[18], KEYS[19], KEYS[20], KEYS[21], KEYS[22], KEYS[23], KEYS[24], KEYS[25], KEYS[26], KEYS[27], KEYS[28], KEYS[29],
   KEYS[30], KEYS[31], KEYS[32], KEYS[33], KEYS[34], KEYS[35], KEYS[36], KEYS[37], KEYS[38], KEYS[39], KEYS[40],
-  KEYS[41], KEYS[42], KEYS[43], KEYS[44], KEYS[45], KEYS[46], KEYS[47], KEYS[48], KEYS[50], KEYS[51], KEYS[52])
+  KEYS[41], KEYS[42], KEYS[43], KEYS[44], KEYS[45], KEYS[46], KEYS[47], KEYS[48], KEYS[50], KEYS[51], KEYS[52], KEYS[53])
 redis.call('ZREM', CALLERS, '#enqueued')
 for _, session in ipairs(empty) do
   redis.call('UNLINK', KEYS[at_of[session]])

@@ -21,6 +21,7 @@
 -- KEYS[20] …:groups  hash  group -> its flights, tag and starts
 -- KEYS[21] …:grules  hash  group -> its rule and pause
 -- KEYS[22] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[23] …:ends  zset  ends of pauses, see lib/ends.lua
 --
 -- The owner of a schedule, by its definition and its record in owners:
 --   a definition, a record     that version of that owner was the last to declare it
@@ -56,7 +57,7 @@ local SCHEDULES, CURSORS, OWED, DUE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local NOTES, OWNERS, LAST, HISTORY = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local FIELDS = 18
--- uses: limits clock layout instant seconds strings counters definition form rule owed withdraw note owner last histories
+-- uses: limits clock ends layout instant seconds strings counters definition form rule owed withdraw note owner last histories
 local state = redis.call('HMGET', STATE, 'fence', 'layout', 'groups', 'grules')
 local refusal = newer(state[2])
 if refusal then return refusal end
@@ -70,6 +71,7 @@ local gone = redis.call('ZMSCORE', GONE, unpack(names))
 local owners = redis.call('HMGET', OWNERS, unpack(names))
 redis.call('HLEN', COUNTERS) -- its type is checked before the first write, and so is that of the next one
 redis.call('HLEN', NOTES)
+redis.call('ZCARD', KEYS[23])
 local lasts = redis.call('HMGET', LAST, unpack(names))
 redis.call('HLEN', HISTORY)
 local zones = redis.call('HMGET', KEYS[16], unpack(names))
@@ -205,6 +207,7 @@ for i, plan in ipairs(plans) do
   elseif plan.status == 1 then
     redis.call('HDEL', NOTES, name)
   end
+  if plan.status == 1 then set_end(KEYS[23], 'schedule\t' .. name, plan.note) end
   -- a late creation with this generation finds that it is gone
   if plan.pruned then redis.call('ZADD', GONE, whole(math.max(tonumber(gone[i] or 0), now_us, tonumber(plan.generation))), name) end
   if plan.status == 1 or plan.status == 2 then

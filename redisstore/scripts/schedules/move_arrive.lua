@@ -14,6 +14,7 @@
 -- KEYS[12] …:callers   zset  enqueuer -> instant and number of its last call
 -- KEYS[13] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[14] …:zones     hash  schedule -> local time of its last occurrence, see lib/zones.lua
+-- KEYS[15] …:ends      zset  ends of pauses, see lib/ends.lua
 -- ARGV[1] schedule; ARGV[2] the mark in the old queue; ARGV[3] cursor (empty: none); ARGV[4] the queues that it has left, separated by
 -- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none); ARGV[8] its last outcome (empty: nothing
 -- is known), ARGV[9] its last attempts: unfinished runs are counted in the old queue; ARGV[10] its entry in zones (empty: none)
@@ -23,7 +24,7 @@
 local SCHEDULES, CURSORS, OWED, GONE, COUNTERS, STATE, ORIGINS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local NOTES, OWNERS = KEYS[8], KEYS[9]
 local name = ARGV[1]
--- uses: limits clock layout seconds strings definition counters history histories
+-- uses: limits clock ends layout seconds strings definition counters history histories
 local state = redis.call('HMGET', STATE, 'layout')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -37,6 +38,7 @@ redis.call('HLEN', ORIGINS)
 redis.call('HLEN', NOTES)
 redis.call('HLEN', OWNERS)
 redis.call('HLEN', KEYS[14])
+redis.call('ZCARD', KEYS[15])
 local last = redis.call('HGET', KEYS[10], name)
 local ended, drawn = unpack(redis.call('HMGET', KEYS[11], name, '\t'))
 local fields = { counters_of(name) }
@@ -67,6 +69,7 @@ text = definition(h)
 redis.call('HSET', SCHEDULES, name, text)
 if ARGV[3] == '' then redis.call('HDEL', CURSORS, name) else redis.call('HSET', CURSORS, name, ARGV[3]) end
 if ARGV[6] == '' then redis.call('HDEL', NOTES, name) else redis.call('HSET', NOTES, name, ARGV[6]) end
+set_end(KEYS[15], 'schedule\t' .. name, before == 'paused' and ARGV[6] or '')
 if ARGV[10] == '' then redis.call('HDEL', KEYS[14], name) else redis.call('HSET', KEYS[14], name, ARGV[10]) end
 if ARGV[7] == '' then redis.call('HDEL', OWNERS, name) else redis.call('HSET', OWNERS, name, ARGV[7]) end
 if ARGV[8] == '' then

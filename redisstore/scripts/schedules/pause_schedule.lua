@@ -17,7 +17,8 @@
 -- KEYS[16] …:groups  hash  group -> its flights, tag and starts
 -- KEYS[17] …:grules  hash  group -> its rule and pause
 -- KEYS[18] …:opens  zset  group -> instant of its next start, Unix ms
--- ARGV[1] schedule; ARGV[2] paused or live; ARGV[3] its generation in the registry: a schedule with a later generation here is not changed
+-- KEYS[19] …:ends  zset  ends of pauses, see lib/ends.lua
+-- ARGV[1] schedule; ARGV[2] paused, live, or over: live if the end of the pause has come; ARGV[3] its generation in the registry: a schedule with a later generation here is not changed
 -- ARGV[4] the revision to change; empty: whatever is stored
 -- ARGV[5] the note of the pause; empty: none; a schedule that is paused already keeps its note
 -- ARGV[6] 1: a resumed schedule continues from now, and its missed instants are counted; then ARGV[7] to ARGV[13] are the revision and the cursor
@@ -30,16 +31,21 @@
 local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local STATE, NOTES, COUNTERS = KEYS[7], KEYS[8], KEYS[9]
 local name, wanted, note, skips = ARGV[1], ARGV[2], ARGV[5], ARGV[6] == '1'
--- uses: clock layout strings instant seconds counters definition withdraw note history
+-- uses: clock ends layout strings instant seconds counters definition withdraw note history
 local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local text = redis.call('HGET', SCHEDULES, name)
+redis.call('ZCARD', KEYS[19])
 if not text then return { whole(now_us), -1, '', '', 0 } end
 local h = head(text)
 if not h then return { whole(now_us), -2, text, '', 0 } end
 local stored_cursor = redis.call('HGET', CURSORS, name) or ''
 local known_note = redis.call('HGET', NOTES, name)
+if wanted == 'over' then
+  if h.state ~= 'paused' or not is_over(known_note) then return { whole(now_us), 0, text, stored_cursor, 0 } end
+  wanted = 'live'
+end
 local renotes = wanted == 'paused' and h.state == 'paused' and note ~= '' and not is_noted(known_note, note)
 if tonumber(h.generation) > tonumber(ARGV[3]) or not renotes and h.state ~= (wanted == 'paused' and 'live' or 'paused') then
   return { whole(now_us), 0, text, stored_cursor, 0 }
@@ -73,6 +79,7 @@ if wanted == 'live' or note == '' and not renotes then
 else
   redis.call('HSET', NOTES, name, noted(note))
 end
+set_end(KEYS[19], 'schedule\t' .. name, wanted == 'live' and '' or note)
 local owes = 0
 if renotes then return { whole(now_us), 1, definition(h), stored_cursor, 0 } end
 if wanted == 'paused' then

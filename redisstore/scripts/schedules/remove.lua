@@ -24,6 +24,7 @@
 -- KEYS[22] …:groups  hash  group -> its flights, tag and starts
 -- KEYS[23] …:grules  hash  group -> its rule and pause
 -- KEYS[24] …:opens  zset  group -> instant of its next start, Unix ms
+-- KEYS[25] …:ends  zset  ends of pauses, see lib/ends.lua
 -- ARGV[1] schedule; ARGV[2] the generation to delete; ARGV[3] when it was deleted, as an earlier call has answered: the list of the queues that
 -- it has left is removed, unless another schedule of that name was deleted here since; empty: the list remains
 -- ARGV[4] the revision to delete (empty: any); ARGV[5], ARGV[6] an owner that prunes it, and its version (empty: none); ARGV[7]
@@ -68,6 +69,7 @@ redis.call('HLEN', COUNTERS)
 redis.call('HLEN', NOTES)
 redis.call('HLEN', KEYS[15])
 redis.call('HLEN', KEYS[17])
+redis.call('ZCARD', KEYS[25])
 local history = fields_of(name, redis.call('HGET', KEYS[16], name))
 local origins = redis.call('HGET', ORIGINS, name) or ''
 local gone = tonumber(redis.call('ZSCORE', GONE, name) or 0)
@@ -93,6 +95,7 @@ if h and is_mark(h.state) or ARGV[3] == whole(gone) then redis.call('HDEL', ORIG
 redis.call('HDEL', CURSORS, name)
 redis.call('HDEL', KEYS[17], name)
 redis.call('HDEL', NOTES, name)
+redis.call('ZREM', KEYS[25], 'schedule\t' .. name)
 redis.call('HDEL', KEYS[15], name)
 remove_fields(KEYS[16], history)
 if owner ~= '' then redis.call('HSET', OWNERS, name, owner .. ' ' .. version) end

@@ -18,10 +18,11 @@ type queueDone struct {
 	Queue string       `json:"queue"`
 	Verb  string       `json:"action"`
 	Limit *chime.Limit `json:"limit,omitempty"`
+	Until time.Time    `json:"until,omitzero"` // of a pause
 }
 
 func (s *session) queuesPause() *cobra.Command {
-	note := ""
+	note := pauseFlags{}
 	c := &cobra.Command{
 		Use: "pause QUEUE", Short: "Pause a queue: no more jobs are taken from it, running jobs continue", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeFirstQueue,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -31,13 +32,17 @@ func (s *session) queuesPause() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := chime.NewQueues(store).Pause(ctx, queue.Name, chime.Note{Text: note, By: s.user()}); err != nil {
+			paused, err := s.note(note, queue.Now)
+			if err != nil {
 				return err
 			}
-			return s.printer().Item(queue.Name, queueDone{Queue: queue.Name, Verb: "pause"}, "Paused "+queue.Name+".\n")
+			if err := chime.NewQueues(store).Pause(ctx, queue.Name, paused); err != nil {
+				return err
+			}
+			return s.printer().Item(queue.Name, queueDone{Queue: queue.Name, Verb: "pause", Until: paused.Until}, "Paused "+queue.Name+s.until(paused)+".\n")
 		},
 	}
-	c.Flags().StringVar(&note, "note", "", "why, a `text` of up to 500 bytes")
+	note.add(c)
 	return s.changes(c)
 }
 

@@ -96,12 +96,16 @@ func (s *session) onGroup(use, short, verb, did string, change func(ctx context.
 }
 
 func (s *session) groupPause() *cobra.Command {
-	note := ""
+	note := pauseFlags{}
 	c := s.onGroup("pause", "Pause a group: none of its jobs starts any more, running jobs continue", "pause", "Paused",
 		func(ctx context.Context, queues *chime.Queues, queue, group string) error {
-			return queues.PauseGroup(ctx, queue, group, chime.Note{Text: note, By: s.user()})
+			paused, err := s.note(note, s.Now())
+			if err != nil {
+				return err
+			}
+			return queues.PauseGroup(ctx, queue, group, paused)
 		})
-	c.Flags().StringVar(&note, "note", "", "why, a `text` of up to 500 bytes")
+	note.add(c)
 	return c
 }
 
@@ -192,6 +196,9 @@ func (s *session) groupText(g *chime.GroupInfo, q *chime.QueueInfo) string {
 		row("Paused", pauseText(g.Note))
 		if !g.Note.At.IsZero() {
 			row("Since", times.Full(g.Note.At, s.location)+"  "+format.Away(g.Note.At.Sub(q.Now)))
+		}
+		if !g.Note.Until.IsZero() {
+			row("Until", times.Full(g.Note.Until, s.location)+"  "+format.Away(g.Note.Until.Sub(q.Now)))
 		}
 	}
 	if !g.Until.IsZero() {

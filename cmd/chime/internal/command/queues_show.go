@@ -68,6 +68,9 @@ func (s *session) queueText(q queueLine, counts, oldestOfGroups string, targets 
 		if !q.Note.At.IsZero() {
 			row("Since", times.Full(q.Note.At, s.location)+"  "+format.Away(q.Note.At.Sub(q.Now)))
 		}
+		if !q.Note.Until.IsZero() {
+			row("Until", times.Full(q.Note.Until, s.location)+"  "+format.Away(q.Note.Until.Sub(q.Now)))
+		}
 	}
 	row("Limit", cmp.Or(plain.QueueLimit(q.QueueInfo), "none"))
 	if q.Groups.Rule != (chime.GroupRule{}) {

@@ -4,29 +4,62 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/internal/format"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 func (s *session) schedulesPause() *cobra.Command {
-	note := chime.Note{By: s.Env("USER")}
+	note, by := pauseFlags{}, ""
 	c := &cobra.Command{
-		Use: "pause NAME…", Short: "Pause schedules until they are resumed", Args: cobra.MinimumNArgs(1),
-		Long: "Pause schedules until they are resumed. Running jobs continue, and an occurrence that is already due still runs.",
+		Use: "pause NAME…", Short: "Pause schedules until they are resumed, or until an instant", Args: cobra.MinimumNArgs(1),
+		Long:    "Pause schedules until they are resumed, or until an instant. Running jobs continue, and an occurrence that is already due still runs.",
+		Example: "  chime schedules pause invoices --until '2026-11-30 08:00' --note 'the bank is closed'",
 		RunE: func(c *cobra.Command, names []string) error {
-			return s.eachSchedule(c.Context(), names, "paused", func(ctx context.Context, all *chime.Schedules, name string) error {
-				return all.Pause(ctx, name, note)
+			paused, err := s.note(note, s.Now())
+			if err != nil {
+				return err
+			}
+			paused.By = by
+			return s.eachSchedule(c.Context(), names, "paused"+s.until(paused), func(ctx context.Context, all *chime.Schedules, name string) error {
+				return all.Pause(ctx, name, paused)
 			})
 		},
 		ValidArgsFunction: s.completeSchedules,
 	}
-	c.Flags().StringVar(&note.Text, "note", "", "`why`, which is shown as long as they are paused")
-	c.Flags().StringVar(&note.By, "by", note.By, "`who` pauses them")
+	note.add(c)
+	c.Flags().StringVar(&by, "by", s.Env("USER"), "`who` pauses them")
 	return s.changes(c)
+}
+
+// pauseFlags are the flags of a pause.
+type pauseFlags struct{ text, until string }
+
+func (f *pauseFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.text, "note", "", "why, a `text` of up to 500 bytes, which is shown during the pause")
+	c.Flags().StringVar(&f.until, "until", "", "the `instant` at which the pause ends by itself: "+times.Forms)
+}
+
+// note returns the note of a pause, by the name of the user. An end that is not after now is an error.
+func (s *session) note(f pauseFlags, now time.Time) (chime.Note, error) {
+	until, err := s.instant("--until", f.until, time.Time{})
+	if err == nil && !until.IsZero() && !until.After(now) {
+		err = usage("--until %q: want an instant that is not over", f.until)
+	}
+	return chime.Note{Text: f.text, By: s.user(), Until: until}, err
+}
+
+// until formats the end of a pause: " until Mon 30 Nov 2026 08:00:00 CET"; "": it has none.
+func (s *session) until(note chime.Note) string {
+	if note.Until.IsZero() {
+		return ""
+	}
+	return " until " + times.Full(note.Until, s.location)
 }
 
 func (s *session) schedulesResume() *cobra.Command {

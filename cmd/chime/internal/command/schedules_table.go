@@ -63,6 +63,9 @@ func notedOf(n chime.Note, now time.Time) string {
 	if !n.At.IsZero() {
 		text += " " + format.Away(n.At.Sub(now))
 	}
+	if !n.Until.IsZero() {
+		text += ", ends " + format.Away(n.Until.Sub(now))
+	}
 	if n.Text != "" {
 		text += ": " + n.Text
 	}
