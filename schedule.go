@@ -193,7 +193,13 @@ func (n Note) validate() error {
 	return nil
 }
 
-func (n Note) stored() *protocol.Note { return &protocol.Note{Text: n.Text, By: n.By} }
+func (n Note) stored() *protocol.Note { return &protocol.Note{Text: n.Text, By: n.By, Until: n.Until} }
+
+// utc returns the note with its instants in UTC.
+func (n Note) utc() Note {
+	n.At, n.Until = n.At.UTC(), n.Until.UTC()
+	return n
+}
 
 func (n Note) change(s *changeSettings) {
 	s.note, s.has["Note"] = n.stored(), true

@@ -71,7 +71,7 @@ var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hgetall
 // Commands of a scheduler.
 var (
 	scheduleScripts = append([]*script.Script{
-		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &purgeGroupScript, &deleteQueueScript, &pauseQueueScript,
+		&declareScript, &acknowledgeScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &purgeGroupScript, &deleteQueueScript,
 		&pollScript, &leadScript, &resignScript,
 		&enqueueScript, &enqueueOneScript, &sealScript,
 		&putCollectionScript, &deleteCollectionScript, &reserveScript, &releaseScript, &finishTransitionScript, &moveSweptScript, &raiseSecretsScript,

@@ -21,7 +21,7 @@ func (k keyspace) shared() map[string]string {
 	c := k.collections()
 	return map[string]string{
 		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.served(): "zset",
-		k.pruned():  "hash",
+		k.pruned(): "hash", k.acknowledged(): "hash",
 		k.workers(): "hash", k.beats(): "zset", k.versions(): "zset",
 		c.records: "hash", c.index: "zset", c.unfinished: "zset", c.swept: "zset", c.owned: "zset",
 	}
@@ -44,6 +44,9 @@ func (k keyspace) served() string { return string(k) + ":served" }
 
 // pruned is a hash: owner → "<version> <Unix ms>": the highest version whose pruning is done (0: none), and when, later than the creation of what was pruned.
 func (k keyspace) pruned() string { return string(k) + ":pruned" }
+
+// acknowledged is a hash: "schedule\t<name>" or "failures\t<job name>\t<hash of the error>" → "<Unix ms> <call> <JSON>", what people have acknowledged (see scripts/acknowledgements/acknowledge.lua).
+func (k keyspace) acknowledged() string { return string(k) + ":acknowledged" }
 
 // workers is a hash: worker → its description, its start and its last announcement, JSON (see scripts/workers/announce_worker.lua).
 func (k keyspace) workers() string { return string(k) + ":workers" }
@@ -151,10 +154,10 @@ type partitionKeys struct {
 	gone    string // sorted set: schedule that lived here → when it moved away or was deleted, Unix µs; its mark is removed after 7 days
 	origins string // hash: schedule → queues that it has left, where its runs that have not ended are counted
 	notes   string // hash: schedule → "<Unix ms> <JSON>", the note of its pause
+	ends    string // sorted set: queue, "schedule\t<name>" or "group\t<key>" → end of its pause, Unix ms (see scripts/lib/ends.lua)
 	owners  string // hash: schedule → "<owner> <version>" that declared it; for a deleted schedule as long as gone has it
 	zones   string // hash: schedule → "<planned instant> <offset, s> <local time> <zone>", the local time for which its last occurrence was planned, and the one that was taken before (see scripts/lib/zones.lua)
 
-	ends    string // sorted set: queue, "schedule\t<name>" or "group\t<key>" → end of its pause, Unix ms (see scripts/lib/ends.lua)
 	// In last, the field of a schedule has its last outcome, and how many attempts its history keeps (see scripts/lib/history.lua). A tab and the ID of
 	// a manual run, or of a job that follows another one of its schedule, is a field while that job has not ended; its value has the schedule (see scripts/lib/manual.lua).
 	last string // hash: schedule → last outcome; tab and ID → its schedule

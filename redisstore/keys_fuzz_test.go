@@ -26,7 +26,7 @@ type keyOwner struct {
 
 // namespaceKeys are the keys of a namespace itself, by the method that builds each.
 func namespaceKeys(k keyspace) map[string]string {
-	return map[string]string{"leader": k.leader(), "queues": k.queues(), "registry": k.registry(), "deleted": k.deleted(), "served": k.served(), "workers": k.workers(), "beats": k.beats(), "pruned": k.pruned(), "versions": k.versions()}
+	return map[string]string{"leader": k.leader(), "queues": k.queues(), "registry": k.registry(), "deleted": k.deleted(), "served": k.served(), "workers": k.workers(), "beats": k.beats(), "pruned": k.pruned(), "versions": k.versions(), "acknowledged": k.acknowledged()}
 }
 
 // collectionTag is the hash tag of the keys of the collections.

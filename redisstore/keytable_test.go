@@ -69,7 +69,7 @@ func TestTheTablesOfKeys(t *testing.T) {
 	p := k.partition(protocol.Partition{Queue: "q"})
 	want := map[string]string{
 		k.leader(): types["leader"], k.queues(): types["queues"], k.registry(): types["registry"], k.deleted(): types["deleted"],
-		k.served(): types["served"], k.workers(): types["workers"], k.beats(): types["beats"], k.pruned(): types["pruned"], k.versions(): types["versions"],
+		k.served(): types["served"], k.workers(): types["workers"], k.beats(): types["beats"], k.pruned(): types["pruned"], k.versions(): types["versions"], k.acknowledged(): types["acknowledged"],
 		"…:inflight:<session>": types["inflight"],
 		"…:parked:<job name>":  types["parked"],
 	}

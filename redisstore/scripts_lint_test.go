@@ -40,7 +40,7 @@ var unaskedLayout = map[string]string{
 // ofPartition reports whether a key belongs to a partition: the others belong to the namespace, whose data have no layout.
 func ofPartition(key titleKey) bool {
 	shared := []string{ // the last six are of collections
-		"queues", "leader", "deleted", "pruned", "beats", "served", "workers", "records", "index", "swept", "unfinished", "owned", "names:<collection>"}
+		"queues", "leader", "deleted", "pruned", "beats", "served", "workers", "acknowledged", "records", "index", "swept", "unfinished", "owned", "names:<collection>"}
 	return !slices.Contains(shared, key.name) && !(key.name == "schedules" && key.kind == "zset")
 }
 

@@ -152,6 +152,22 @@ func (s *calledStore) QueueStats(ctx context.Context, queues []string) ([]protoc
 	return call(s, "queue_stats", func() ([]protocol.QueueStats, error) { return s.Store.QueueStats(ctx, queues) })
 }
 
+func (s *calledStore) Acknowledgements(ctx context.Context) ([]protocol.Acknowledgement, error) {
+	return call(s, "acknowledgements", func() ([]protocol.Acknowledgement, error) { return s.Store.Acknowledgements(ctx) })
+}
+
+func (s *calledStore) Acknowledge(ctx context.Context, a protocol.Acknowledgement) error {
+	return only(s, "acknowledge", func() error { return s.Store.Acknowledge(ctx, a) })
+}
+
+func (s *calledStore) Unacknowledge(ctx context.Context, a protocol.Acknowledgement) (bool, error) {
+	return call(s, "unacknowledge", func() (bool, error) { return s.Store.Unacknowledge(ctx, a) })
+}
+
+func (s *calledStore) EndPauses(ctx context.Context, partitions []protocol.Partition) (protocol.EndedPauses, error) {
+	return call(s, "end_pauses", func() (protocol.EndedPauses, error) { return s.Store.EndPauses(ctx, partitions) })
+}
+
 func (s *calledStore) Served(ctx context.Context, also []string) ([]protocol.QueueSize, error) {
 	return call(s, "served", func() ([]protocol.QueueSize, error) { return s.Store.Served(ctx, also) })
 }

@@ -32,6 +32,7 @@ type Poller struct {
 	queues    *chime.Queues
 	schedules *chime.Schedules
 	jobs      *chime.Jobs
+	known     *chime.Acknowledgements
 
 	mu       sync.Mutex // only one poll at a time
 	rates    rates
@@ -49,7 +50,7 @@ type Poller struct {
 // NewPoller returns a poller of a store. It does no I/O.
 func NewPoller(store chime.Store) *Poller {
 	return &Poller{
-		store: store, queues: chime.NewQueues(store), schedules: chime.NewSchedules(store), jobs: chime.NewJobs(store),
+		store: store, queues: chime.NewQueues(store), schedules: chime.NewSchedules(store), jobs: chime.NewJobs(store), known: chime.NewAcknowledgements(store),
 		full: map[string]time.Time{}, hour: trail{step: time.Minute, back: time.Hour},
 	}
 }
@@ -78,12 +79,13 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	var group sync.WaitGroup
 	var errs [Panels]error
 	var leads chime.Leader
-	var ledErr error
+	var ledErr, knownErr error
 	group.Go(func() { errs[Queues] = p.readTrails(ctx, s, queues) })
 	group.Go(func() { errs[Next] = p.readNext(ctx, s) })
 	group.Go(func() { errs[Failures] = p.failures.read(ctx, p.store, p.jobs, queues, s.At) })
 	group.Go(func() { errs[Workers] = p.readWorkers(ctx, s, queues) })
 	group.Go(func() { leads, ledErr = p.schedules.Leader(ctx) })
+	group.Go(func() { s.Known, knownErr = p.known.List(ctx) })
 	group.Wait()
 	for panel, err := range errs {
 		switch {
@@ -92,6 +94,9 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 		case err != nil:
 			return nil, err
 		}
+	}
+	if knownErr != nil && !rights.Missing(knownErr) {
+		return nil, knownErr
 	}
 	switch {
 	case ledErr == nil:

@@ -21,6 +21,7 @@ type Snapshot struct {
 	Running  []*chime.JobInfo  // some of the running jobs
 	Held     int64             // number of running jobs
 	Failures []Group           // of the last hour
+	Known    []chime.Acknowledgement
 	Workers  []Worker
 
 	Notes map[Panel]string // why a panel is incomplete
@@ -98,6 +99,28 @@ func ByJob(groups []Group) (job string, most, all int64) {
 		}
 	}
 	return job, most, all
+}
+
+// Split returns the groups of failures that nobody has acknowledged, and those that somebody has.
+func (s *Snapshot) Split() (open, known []Group) {
+	for _, g := range s.Failures {
+		if s.Acknowledged(&g) != nil {
+			known = append(known, g)
+		} else {
+			open = append(open, g)
+		}
+	}
+	return open, known
+}
+
+// Acknowledged returns the acknowledgement that holds for a group of failures; nil: none does.
+func (s *Snapshot) Acknowledged(g *Group) *chime.Acknowledgement {
+	for i := range s.Known {
+		if s.Known[i].CoversFailures(g.Job, g.Error, g.Queues, s.At) {
+			return &s.Known[i]
+		}
+	}
+	return nil
 }
 
 // A Worker is a live worker.

@@ -23,6 +23,7 @@ type Store interface {
 	Verifier
 	SampleStore
 	ShapeStore
+	AcknowledgementStore
 
 	// Check returns nil if the store can be trusted with jobs: it answers, is recent enough, evicts nothing, and has a plausible
 	// clock. Waiting does not cure an error that wraps ErrUnfit.

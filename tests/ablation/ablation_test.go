@@ -133,6 +133,8 @@ var guards = []guard{
 	{"calls before a suspect", "internal/work/processor.go", "if forSuspect && p.lanes.suspectsWait() {", "if false {", "tests/workers", "TestASuspectRunsBesideNoCall"},
 	{"error of a job of another call", "many.go", "if !known[id] {", "if false {", "tests/workers", "TestEachSettlesItsJobs"},
 	{"jobs that a handler was cut off from", "internal/work/flight.go", "case of == ofOthers && f.handBack():", "case false:", "tests/workers", "TestACallThatWasCutOffCountsWhatEachNames"},
+	{"end of a pause", "redisstore/scripts/lib/ends.lua", "return at and at <= now_ms", "return true", "redisstore", "TestOnlyTheEndInTheNoteEndsAPause"},
+	{"acknowledgement that was read", "redisstore/scripts/acknowledgements/acknowledge.lua", "if (entry or '') ~= ARGV[2] then return 0 end", "", "redisstore", "TestALateCopyOfAnAcknowledgementChangesNothing"},
 	{"turn of an occurrence that is not taken", "redisstore/scripts/sessions/work/take.lua", "(gets[ids[i]] or not long) and keeps or leaves", "keeps", "redisstore", "TestAnOccurrenceThatIsSkippedHasNoTurn"},
 	{"attempts of an owed occurrence", "redisstore/scripts/repair/verify_schedules.lua", " and redis.call('HEXISTS', JOBS, id) == 0", "", "redisstore", "TestVerifyTakesARetryForNoSecondPlacement"},
 	{"state of an orphaned schedule", "redisstore/scripts/repair/repair_orphans.lua", "if policy(text) == 'live' then", "if text then", "redisstore", "TestNothingIsOwedThatIsToPlaceNothing"},

@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/testjob":  {}, // through which chimetest reaches into the root
 	".": {
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule", "internal/seal",
-		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob", "internal/format", "internal/guardlog",
+		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob", "internal/format", "internal/guardlog", "internal/shape",
 	},
 	"health":                     {"."},
 	"internal/loopback":          {},

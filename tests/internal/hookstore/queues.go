@@ -38,6 +38,26 @@ func (s *Store) PauseQueue(ctx context.Context, queue string, paused bool, note 
 	return only(s, "pause queue", func() error { return s.Store.PauseQueue(ctx, queue, paused, note) }, protocol.Partition{Queue: queue})
 }
 
+// Acknowledgements calls Fault with "acknowledgements".
+func (s *Store) Acknowledgements(ctx context.Context) ([]protocol.Acknowledgement, error) {
+	return one(s, "acknowledgements", func() ([]protocol.Acknowledgement, error) { return s.Store.Acknowledgements(ctx) })
+}
+
+// Acknowledge calls Fault with "acknowledge".
+func (s *Store) Acknowledge(ctx context.Context, a protocol.Acknowledgement) error {
+	return only(s, "acknowledge", func() error { return s.Store.Acknowledge(ctx, a) })
+}
+
+// Unacknowledge calls Fault with "unacknowledge".
+func (s *Store) Unacknowledge(ctx context.Context, a protocol.Acknowledgement) (bool, error) {
+	return one(s, "unacknowledge", func() (bool, error) { return s.Store.Unacknowledge(ctx, a) })
+}
+
+// EndPauses calls Fault with "end pauses", with each partition.
+func (s *Store) EndPauses(ctx context.Context, partitions []protocol.Partition) (protocol.EndedPauses, error) {
+	return one(s, "end pauses", func() (protocol.EndedPauses, error) { return s.Store.EndPauses(ctx, partitions) }, partitions...)
+}
+
 // DeleteQueue calls Fault with "delete queue".
 func (s *Store) DeleteQueue(ctx context.Context, queue string) (protocol.QueueRemains, error) {
 	return one(s, "delete queue", func() (protocol.QueueRemains, error) { return s.Store.DeleteQueue(ctx, queue) }, protocol.Partition{Queue: queue})

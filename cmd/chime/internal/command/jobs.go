@@ -38,7 +38,7 @@ func (s *session) jobs() *cobra.Command {
 		Use: "jobs", Short: "Find, enqueue, requeue, cancel and delete jobs", Long: "Find, enqueue, requeue, cancel and delete jobs.\n\n" + filterHelp,
 		GroupID: groupStore, Args: cobra.NoArgs,
 	}
-	c.AddCommand(s.jobsList(), s.jobsGroups(), s.jobsShow(), s.jobsWait(), s.jobsEnqueue())
+	c.AddCommand(s.jobsList(), s.jobsGroups(), s.jobsShow(), s.jobsWait(), s.jobsEnqueue(), s.jobsAcknowledge())
 	for _, change := range jobChanges {
 		c.AddCommand(s.jobsChange(change))
 	}

@@ -17,7 +17,7 @@ func (s *session) schedules() *cobra.Command {
 	}
 	c.AddCommand(
 		s.schedulesList(), s.schedulesShow(), s.schedulesHistory(), s.schedulesExport(),
-		s.schedulesPut(), s.schedulesPause(), s.schedulesResume(), s.schedulesTrigger(), s.schedulesBackfill(), s.schedulesDelete(),
+		s.schedulesPut(), s.schedulesPause(), s.schedulesResume(), s.schedulesTrigger(), s.schedulesBackfill(), s.schedulesDelete(), s.schedulesAcknowledge(),
 	)
 	return c
 }
