@@ -46,6 +46,7 @@ var definitions = []definition{
 	{"chime_schedule_next_timestamp_seconds", "gauge", "Next planned instant of a live schedule.", []string{"schedule"}, true},
 	{"chime_schedule_last_success_timestamp_seconds", "gauge", "End of the last run that is done.", []string{"schedule"}, true},
 	{"chime_schedule_period_seconds", "gauge", "Longest time between two of the next planned instants of a live schedule.", []string{"schedule"}, true},
+	{"chime_schedule_acknowledged", "gauge", "1 if the schedule is failing and somebody has acknowledged that.", []string{"schedule"}, true},
 	{"chime_scrape_errors_total", "counter", "Reads of the store that failed: the store-wide metrics are absent then.", nil, true},
 }
 

@@ -17,6 +17,7 @@ type reader struct {
 	names     *names
 	walker    *walker
 	groups    *groupCounter
+	problems  *chime.Acknowledgements
 
 	mu    sync.Mutex
 	known map[string]*knownSchedule
@@ -35,6 +36,7 @@ type snapshot struct {
 type scheduleTimes struct {
 	next, success time.Time
 	period        time.Duration
+	acknowledged  bool // somebody knows that it is failing
 }
 
 // A knownSchedule is the cached part of a schedule with its own label.
@@ -49,7 +51,7 @@ type knownSchedule struct {
 func newReader(store chime.Store, names *names, failed func()) *reader {
 	queues, schedules := chime.NewQueues(store), chime.NewSchedules(store)
 	return &reader{
-		queues: queues, schedules: schedules, names: names, known: make(map[string]*knownSchedule),
+		queues: queues, schedules: schedules, problems: chime.NewAcknowledgements(store), names: names, known: make(map[string]*knownSchedule),
 		walker: &walker{walk: walk[scheduleSums]{failed: failed}, schedules: schedules, names: names, pageSize: pageSize},
 		groups: &groupCounter{walk: walk[groupSums]{failed: failed}, queues: queues, stepGroups: stepGroups},
 	}
@@ -86,10 +88,28 @@ func (r *reader) read(ctx context.Context) (*snapshot, error) {
 	if read.times, err = r.timesOf(ctx, own); err != nil {
 		return nil, err
 	}
+	if err := r.acknowledge(ctx, read, own, now); err != nil {
+		return nil, err
+	}
 	if read.sums != nil {
 		read.times[other] = read.sums.others
 	}
 	return read, nil
+}
+
+// acknowledge marks the schedules that are failing and acknowledged.
+func (r *reader) acknowledge(ctx context.Context, read *snapshot, own map[string]*chime.Schedule, now time.Time) error {
+	all, err := r.problems.List(ctx)
+	for _, a := range all {
+		for label, s := range own {
+			if a.Covers(s, now) {
+				times := read.times[label]
+				times.acknowledged = true
+				read.times[label] = times
+			}
+		}
+	}
+	return err
 }
 
 // readers is the number of schedules that are read by name at the same time.

@@ -162,6 +162,9 @@ func (c *storeCollector) send(read *snapshot, to chan<- prometheus.Metric) {
 		if t.period > 0 {
 			gauge("chime_schedule_period_seconds", t.period.Seconds(), label)
 		}
+		if t.acknowledged {
+			gauge("chime_schedule_acknowledged", 1, label)
+		}
 	}
 }
 
