@@ -103,14 +103,21 @@ func (c *call) fail(status int, text string, links ...render.Lead) {
 	if len(links) > 0 {
 		failure.Do = "" // the links replace it
 	}
-	c.render(status, "error", c.frame(http.StatusText(status)), failure)
+	frame := c.frame(http.StatusText(status))
+	if status == http.StatusServiceUnavailable && c.r.Method == http.MethodGet {
+		frame.Again = loadAgain
+	}
+	c.render(status, "error", frame, failure)
 }
+
+// loadAgain is the number of seconds after which a page is loaded again for which Redis did not answer.
+const loadAgain = 5
 
 // remedies describe what to do next.
 var remedies = map[int]string{
 	http.StatusNotFound:           "It may have ended or been deleted. Search for it in the lists.",
 	http.StatusConflict:           "Check the current state, and repeat the action if it is still right.",
-	http.StatusServiceUnavailable: "Jobs and schedules are safe in Redis. Load this page again when Redis answers.",
+	http.StatusServiceUnavailable: "Jobs and schedules are safe in Redis. This page is loaded again every five seconds.",
 }
 
 // errBroken marks a panic while a page was read or rendered, in this package or in one of the application's hooks.
@@ -212,6 +219,7 @@ func (d *Dashboard) frame(path string, query url.Values, zone *time.Location) *r
 	f := &render.Frame{
 		Path: path, Query: kept, Site: d.options.Title, Namespace: d.site.Namespace(), Zone: zone, ReadOnly: !d.options.Write, Now: d.site.Now(),
 	}
+	d.options.place(f)
 	if standing := d.site.Last(); standing != nil {
 		f.Counts = standing.Counts()
 		if path != "" {

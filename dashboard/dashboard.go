@@ -74,6 +74,7 @@ func New(store chime.Store, options Options) *Dashboard {
 	case options.Zone == time.Local:
 		panic("dashboard: Options.Zone is time.Local, whose name no browser knows: want a zone from time.LoadLocation")
 	}
+	options.checkPlace()
 	if options.Title == "" {
 		options.Title = "chime"
 	}

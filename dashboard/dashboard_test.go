@@ -237,7 +237,7 @@ func TestARedisThatIsDownIsSaid(t *testing.T) {
 		d := newDashboard(t, server.Store(), Options{})
 		server.Close()
 		got := send(d, "GET", "/workers")
-		wants(t, "a page", got, 503, "No answer from Redis", "Jobs and schedules are safe", "Load again")
+		wants(t, "a page", got, 503, "No answer from Redis", "Jobs and schedules are safe", "Load again", `<meta http-equiv="refresh" content="5">`)
 		if got.Header().Get("Retry-After") == "" {
 			t.Error("the response does not contain when to try again")
 		}

@@ -23,6 +23,11 @@ type Options struct {
 	Prefix string
 	// Title is the application's name at the top of each page. Empty means "chime".
 	Title string
+	// Environment is the system whose store the pages show. Zero: it is not named.
+	Environment Environment
+	// Elsewhere are other dashboards, such as those of other namespaces, that a menu at the top of each page leads to. Mount each of them in the same program, or
+	// link to another one. A relative URL is relative to where this dashboard is mounted, as "../mail/".
+	Elsewhere []Link
 	// Zone is the time zone of the pages until a viewer chooses another one; nil means UTC. It has to come from time.LoadLocation. It cannot be
 	// time.Local, because no browser knows that name.
 	Zone *time.Location

@@ -109,7 +109,7 @@ func TestNamesThatOthersHaveChosenAreTexts(t *testing.T) {
 		standing := must(d.site.Read(t.Context()))
 		for _, q := range standing.Queues {
 			list := send(d, "GET", "/queues").Body.String()
-			link := regexp.MustCompile(`href="\.(/queues/[^"]*)">` + regexp.QuoteMeta(q.Name) + `<`).FindStringSubmatch(list)
+			link := regexp.MustCompile(`href="\.(/queues/[^"]*)"[^>]*>` + regexp.QuoteMeta(q.Name) + `<`).FindStringSubmatch(list)
 			if link == nil {
 				t.Fatalf("the list has no link to queue %q", q.Name)
 			}

@@ -38,6 +38,8 @@ var forms = []formRoute{
 	{"preview", guard.MaxDefinition, one(actPreview, Edit, change.PreviewSchedule)},
 	{"schedules/{name}/pause", guard.MaxBody, one("pause schedule", Operate, change.PauseSchedule)},
 	{"schedules/{name}/resume", guard.MaxBody, one("resume schedule", Operate, change.ResumeSchedule)},
+	{"schedules/{name}/acknowledge", guard.MaxBody, one("acknowledge schedule", Operate, change.AcknowledgeSchedule)},
+	{"schedules/{name}/unacknowledge", guard.MaxBody, one("unacknowledge schedule", Operate, change.UnacknowledgeSchedule)},
 	{"schedules/{name}/trigger", guard.MaxDefinition, map[string]action{"": {act: "trigger schedule", right: Operate, do: change.TriggerSchedule, args: Edit}}},
 	{"schedules/{name}/backfill", guard.MaxBody, one("backfill schedule", Operate, change.BackfillSchedule)},
 	{"schedules/{name}/delete", guard.MaxBody, one("delete schedule", Delete, change.DeleteSchedule)},
@@ -63,6 +65,9 @@ var forms = []formRoute{
 	{"failures/bulk", guard.MaxBody, map[string]action{
 		"requeue": {act: "requeue failed jobs", right: Operate, do: change.RequeueGroups},
 		"delete":  {act: "delete failed jobs", right: Delete, do: change.DeleteGroups},
+
+		"acknowledge":   {act: "acknowledge failures", right: Operate, do: change.AcknowledgeGroups},
+		"unacknowledge": {act: "unacknowledge failures", right: Operate, do: change.UnacknowledgeGroups},
 	}},
 }
 

@@ -63,6 +63,16 @@ func mountBehindBasicAuth(mux *http.ServeMux, store chime.Store, hashes map[stri
 	return pages
 }
 
+func mountTwo(mux *http.ServeMux, billing, mail chime.Store) {
+	production := dashboard.Environment{Name: "production", Color: dashboard.Red}
+	mux.Handle("/billing/", dashboard.New(billing, dashboard.Options{
+		Prefix: "/billing", Environment: production, Elsewhere: []dashboard.Link{{Text: "mail", URL: "../mail/"}},
+	}))
+	mux.Handle("/mail/", dashboard.New(mail, dashboard.Options{
+		Prefix: "/mail", Environment: production, Elsewhere: []dashboard.Link{{Text: "billing", URL: "../billing/"}},
+	}))
+}
+
 func servePages(server *http.Server, pages *dashboard.Dashboard) {
 	server.RegisterOnShutdown(pages.Close)
 }

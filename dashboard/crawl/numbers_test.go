@@ -126,7 +126,7 @@ func TestADayOfAScheduleHasWhatWasPlaced(t *testing.T) {
 			wants(t, address, page, 200, `id="asked"`)
 			_, day, _ := strings.Cut(page.Body.String(), `id="asked"`)
 			day, _, _ = strings.Cut(day, "</tbody>")
-			if n := strings.Count(day, `<tr><th scope="row">`); n != len(planned) {
+			if n := strings.Count(day, `<tr id="fate-`); n != len(planned) {
 				t.Errorf("%s shows %d occurrences, want %d", address, n, len(planned))
 			}
 		}

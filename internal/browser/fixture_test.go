@@ -56,6 +56,7 @@ type world struct {
 	url       string       // of the dashboard, with a slash at its end
 	streams   atomic.Int64 // that are open
 	one       atomic.Bool  // all streams are of one viewer
+	gone      atomic.Bool  // the server answers nothing, and ends its streams
 }
 
 // newWorld creates a world in which every text that users may choose contains extra.
@@ -160,9 +161,22 @@ func (w *world) serve(t *testing.T) {
 		},
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		if w.gone.Load() {
+			panic(http.ErrAbortHandler)
+		}
 		if strings.HasSuffix(r.URL.Path, "/events") {
 			w.streams.Add(1)
 			defer w.streams.Add(-1)
+			ctx, end := context.WithCancel(r.Context())
+			defer end()
+			go func() {
+				look := time.NewTicker(interval)
+				defer look.Stop()
+				for ; ctx.Err() == nil && !w.gone.Load(); <-look.C {
+				}
+				end()
+			}()
+			r = r.WithContext(ctx)
 		}
 		d.ServeHTTP(answer, r)
 	}))

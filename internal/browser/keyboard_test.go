@@ -290,3 +290,60 @@ func TestQueuesArePausedByAKeyInTheListAndOnTheirPages(t *testing.T) {
 		t.Errorf("the pages recorded: %s", strings.Join(trouble, "\n"))
 	}
 }
+
+// All schedules of a tenant are paused by at most fifteen keys. Keys can be switched off, except those with ctrl, and on again.
+func TestATenantsSchedulesArePausedByFifteenKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	for i := range 18 {
+		_, err := w.schedules.Put(t.Context(), fmt.Sprintf("acme:job-%02d", i), recurrence.Recurrence{Cron: "30 2 * * *"}, chime.JobName("report"))
+		check(t, err)
+	}
+	p := w.open(t, desk, "schedules")
+	keys := 0
+	press := func(text string) {
+		t.Helper()
+		keys += len([]rune(text))
+		check(t, p.Press(text))
+	}
+	press("f")
+	press("acme")
+	press(Enter)
+	wait(t, p, `location.search.includes("prefix=acme") && document.readyState === "complete" && document.querySelector("#schedules-table tbody tr")`)
+	press("a")
+	press("p")
+	wait(t, p, `document.querySelector("dialog[open] h1")?.innerText === "Pause 18 schedules?"`)
+	press(Tab)
+	press(Enter)
+	eventually(t, "18 paused schedules", func() bool {
+		paused := 0
+		for s, err := range w.schedules.List(t.Context(), chime.ScheduleFilter{Prefix: "acme"}) {
+			check(t, err)
+			if s.State == chime.StatePaused {
+				paused++
+			}
+		}
+		return paused == 18
+	})
+	if keys > 15 {
+		t.Errorf("that took %d keys, want at most 15", keys)
+	}
+
+	check(t, p.Go(w.url+"schedules"))
+	check(t, p.Press("?"))
+	wait(t, p, `document.querySelector("dialog[open]")?.innerText.includes("tick all")`)
+	eval[bool](t, p, `[...document.querySelectorAll("dialog[open] button")].find((b) => b.innerText.startsWith("Switch")).click(), true`)
+	check(t, p.Press("?"))
+	if eval[bool](t, p, `!!document.querySelector("dialog[open]")`) {
+		t.Error("a key acts although the keys are switched off")
+	}
+	check(t, p.PressWithControl("k"))
+	wait(t, p, `document.querySelector("dialog[open].palette")`)
+	check(t, p.Press("keys"))
+	check(t, p.Press(Enter))
+	wait(t, p, `document.querySelector("dialog[open] h2")?.innerText === "Keys"`)
+	eval[bool](t, p, `[...document.querySelectorAll("dialog[open] button")].find((b) => b.innerText.startsWith("Switch")).click(), true`)
+	check(t, p.Press("?"))
+	wait(t, p, `document.querySelector("dialog[open] h2")?.innerText === "Keys"`)
+	p.Trouble()
+}

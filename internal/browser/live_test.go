@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/chimejobs/chime"
@@ -116,4 +117,41 @@ func TestAPageWithoutAStreamShowsThatItIsNotLive(t *testing.T) {
 	leave()
 	wait(t, p, `document.querySelector(".live .text").textContent.startsWith("live") && !document.getElementById("full")`)
 	unspoilt(t, "the page that is live again", p)
+}
+
+// A page whose server is gone is shown as one whose Redis is gone: a banner, faint figures and no buttons. It recovers by itself.
+func TestAPageShowsThatItsServerIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "schedules/report")
+	wait(t, p, `document.querySelector(".live .text").textContent.startsWith("live")`)
+	w.gone.Store(true)
+	wait(t, p, `document.getElementById("trouble")?.innerText.startsWith("No answer from the server") && document.body.classList.contains("stale") &&
+		[...document.querySelectorAll('main form[method=post] button:not([type=button])')].every((button) => button.disabled)`)
+	w.gone.Store(false)
+	wait(t, p, `!document.getElementById("trouble") && !document.body.classList.contains("stale") && document.querySelector(".live .text").textContent.startsWith("live") &&
+		[...document.querySelectorAll('main form[method=post] button')].some((button) => !button.disabled)`)
+	p.Trouble() // failed requests
+}
+
+// The focus stays on its run when a newer run comes before it, and only the new row is tinted.
+func TestTheFocusStaysOnItsRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "schedules/report")
+	wait(t, p, `document.querySelector(".live .text").textContent.startsWith("live") && document.querySelector("#runs tbody tr a")`)
+	id := eval[string](t, p, `(() => { const link = document.querySelector("#runs tbody tr a"); link.focus(); window.tinted = new Set();
+		new MutationObserver((all) => { for (const { target } of all) if (target.classList?.contains("changed")) tinted.add(target.localName + " " + target.id); })
+			.observe(document.body, { subtree: true, attributes: true, attributeFilter: ["class"] });
+		return link.closest("tr").id; })()`)
+	_, err := w.schedules.Trigger(t.Context(), "report")
+	check(t, err)
+	wait(t, p, `document.querySelector("#runs tbody tr").id !== `+"`"+id+"`")
+	if got := eval[string](t, p, `document.activeElement.closest("tr")?.id ?? "nothing"`); got != id {
+		t.Errorf("the focus is on %q, want %q", got, id)
+	}
+	if tinted := eval[[]string](t, p, `[...tinted]`); len(tinted) == 0 || strings.Contains(strings.Join(tinted, " "), id) || strings.Contains(strings.Join(tinted, " "), "dd") {
+		t.Errorf("tinted are %q, want only the new rows", tinted)
+	}
+	unspoilt(t, "the schedule's page", p)
 }

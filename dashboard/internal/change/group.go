@@ -19,7 +19,7 @@ const noLimit = "none" // in a field: no limit, whatever the queue's rule has
 func PauseGroup(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onGroup(f)
 	ask := &render.Ask{
-		Title: "Pause group " + answer.Target + "?", Text: "No worker starts its jobs until somebody resumes it. Running jobs continue, and new jobs can still be added.",
+		Title: "Pause group " + answer.Target + "?", Text: "No worker starts its jobs until somebody resumes it, or until the instant that you give. Running jobs continue, and new jobs can still be added.",
 		Post: f.groupAction("pause"), Cancel: f.Frame.List(answer.Back, answer.List), Hidden: f.kept(),
 	}
 	return f.pause(answer, ask, "Group "+answer.Target+" is paused.", func(note chime.Note) error {

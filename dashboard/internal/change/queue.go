@@ -20,7 +20,7 @@ func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	path := answer.Back
 	answer.Back, answer.List = f.back(path), f.list()
 	ask := &render.Ask{
-		Title: "Pause queue " + answer.Target + "?", Text: "No worker takes jobs from it until somebody resumes it. Running jobs continue, and new jobs can still be added.",
+		Title: "Pause queue " + answer.Target + "?", Text: "No worker takes jobs from it until somebody resumes it, or until the instant that you give. Running jobs continue, and new jobs can still be added.",
 		Post: f.Frame.Action(path, "pause"), Cancel: f.Frame.List(answer.Back, answer.List), Hidden: f.kept(),
 	}
 	return f.pause(answer, ask, "Queue "+answer.Target+" is paused.", func(note chime.Note) error { return c.queues.Pause(ctx, answer.Target, note) })

@@ -24,7 +24,7 @@ func PauseSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	name := f.Values["name"]
 	answer := onSchedule(name)
 	ask := &render.Ask{
-		Title: "Pause " + name + "?", Text: "No occurrence is placed until somebody resumes it. Due and running jobs continue.",
+		Title: "Pause " + name + "?", Text: "No occurrence is placed until somebody resumes it, or until the instant that you give. Due and running jobs continue.",
 		Post: f.Frame.Action(answer.Back, "pause"), Cancel: f.Frame.Href(answer.Back),
 	}
 	return f.pause(answer, ask, name+" is paused.", func(note chime.Note) error { return c.schedules.Pause(ctx, name, note) })

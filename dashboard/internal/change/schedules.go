@@ -26,7 +26,7 @@ type scheduleVerb struct {
 // PauseSchedules, ResumeSchedules, TriggerSchedules and DeleteSchedules change the schedules that are ticked in a list, or all that its filter means.
 func PauseSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return c.changeSchedules(ctx, f, scheduleVerb{
-		name: "pause", do: "Pause", done: "paused", noted: true, text: "No occurrence of them is placed until somebody resumes them.",
+		name: "pause", do: "Pause", done: "paused", noted: true, text: "No occurrence of them is placed until somebody resumes them, or until the instant that you give.",
 		concerns: func(s *chime.Schedule) bool { return s.State == chime.StateLive }, // a paused one would lose its own note
 		one: func(c *Changer, ctx context.Context, name string, note chime.Note) error {
 			return c.schedules.Pause(ctx, name, note)
@@ -90,7 +90,7 @@ func (c *Changer) changeSchedules(ctx context.Context, f *Form, verb scheduleVer
 	case len(s.Names) == 0:
 		answer.Said = "Nothing was changed: no schedule is ticked."
 		return answer, nil
-	case !f.sure(), verb.destroys && f.Fields.Get("number") != strconv.Itoa(len(s.Names)):
+	case !f.sure(), verb.noted && f.wrongEnd() != "", verb.destroys && f.Fields.Get("number") != strconv.Itoa(len(s.Names)):
 		answer.Ask = f.askSchedules(verb, s, "")
 		return answer, nil
 	case s.all:
@@ -143,7 +143,8 @@ func (c *Changer) changeEach(ctx context.Context, f *Form, verb scheduleVerb, na
 			done.deny(1, why)
 			continue
 		}
-		switch err := verb.one(c, ctx, name, f.note()); {
+		note, _ := f.pauseNote()
+		switch err := verb.one(c, ctx, name, note); {
 		case errors.Is(err, chime.ErrNotFound):
 			done.Gone++
 		case err != nil:
@@ -205,12 +206,21 @@ func (f *Form) askSchedules(verb scheduleVerb, s scheduleSelection, why string) 
 		}
 	}
 	if verb.noted {
-		ask.Fields = append(ask.Fields, noteField(f.Fields.Get("note"), why))
+		f.asksPause(ask, why, f.wrongEnd())
 	}
 	if verb.destroys {
 		ask.Fields = append(ask.Fields, f.numberField(meant))
 	}
 	return ask
+}
+
+// wrongEnd returns what is wrong with the end of a pause; empty: nothing, or the question is new.
+func (f *Form) wrongEnd() string {
+	if !f.sure() {
+		return ""
+	}
+	_, why := f.pauseNote()
+	return why
 }
 
 // describe returns a sentence about the schedules that match the filter, and about those that are not changed.

@@ -65,8 +65,18 @@ func (p bareProtocol) Shapes(ctx context.Context, queue string) ([]protocol.Erro
 	return found, err
 }
 
+func (p bareProtocol) Acknowledgements(ctx context.Context) ([]protocol.Acknowledgement, error) {
+	found, err := p.Store.Acknowledgements(ctx)
+	for i := range found {
+		found[i].Note = withoutText(found[i].Note)
+	}
+	return found, err
+}
+
 // withoutText returns a note that has only its instant.
-func withoutText(note protocol.Note) protocol.Note { return protocol.Note{At: note.At} }
+func withoutText(note protocol.Note) protocol.Note {
+	return protocol.Note{At: note.At, Until: note.Until}
+}
 
 // Namespace returns the namespace of the store, or "" if it is not known.
 func (s bareStore) Namespace() string { return namespaceOf(s.Store) }

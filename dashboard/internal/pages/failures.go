@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,8 +50,9 @@ type Failures struct {
 // A FailureGroup has the jobs of one name that failed with the same error.
 type FailureGroup struct {
 	jobfind.Group
-	Day  template.HTML // failures in each hour of the last day
-	Find string        // a filter that finds them
+	Day   template.HTML          // failures in each hour of the last day
+	Find  string                 // a filter that finds them
+	Known *chime.Acknowledgement // nil: they are not acknowledged
 }
 
 // Tick returns the value that identifies the group in a form.
@@ -103,8 +105,19 @@ func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
 			return View{}, err
 		}
 	}
+	m.Groups = slices.Clone(m.Groups) // others share them
+	for i := range m.Groups {
+		for j := range standing.Known {
+			if g := &m.Groups[i]; standing.Known[j].CoversFailures(g.Job, g.Error, g.Queues, standing.At) {
+				g.Known = &standing.Known[j]
+			}
+		}
+	}
 	if len(m.Groups) > 0 {
 		m.Bulk = render.Bulk{Path: "failures/bulk", Noun: "groups", Verbs: verbsFor(r.Can, string(chime.JobDead))}
+		if r.Can.Operate {
+			m.Bulk.Verbs = append(m.Bulk.Verbs, render.Verb{Name: "acknowledge", Text: "Acknowledge", Icon: "eye"})
+		}
 	}
 	m.Empty = m.empty()
 	return View{"Failures", m}, nil

@@ -42,7 +42,8 @@ type GroupRow struct {
 	Weight           int
 	Limit            string // empty: none
 	Since            time.Time
-	Paused, Own      bool      // Own: it has a rule of its own
+	Paused, Own      bool // Own: it has a rule of its own
+	Note             chime.Note
 	Blocker          string    // the ID of the job that has not ended, if the group is ordered; empty: none, or not known
 	Until            time.Time // when its next job may start, if it has used its starts
 	Full             bool      // as many of its jobs run as may run at once
@@ -188,7 +189,7 @@ func (s *groupSample) note() string {
 func groupRow(queue string, g *chime.GroupInfo) GroupRow {
 	return GroupRow{
 		GroupLink: groupLink(queue, g.Key), State: plain.Group(g), Waiting: g.Waiting, Running: g.Running, Weight: g.Effective.Weight,
-		Limit: plain.GroupRule(g.Effective), Since: g.OldestSince, Paused: g.Paused, Own: g.Own != (chime.GroupRule{}), Blocker: g.By, Until: g.Until,
+		Limit: plain.GroupRule(g.Effective), Since: g.OldestSince, Paused: g.Paused, Note: g.Note, Own: g.Own != (chime.GroupRule{}), Blocker: g.By, Until: g.Until,
 		Full: g.Blocked == chime.GroupRunning,
 	}
 }

@@ -24,6 +24,8 @@ type Health struct {
 	Problem
 	Well bool
 	Rest []Problem // the other problems, worst first
+
+	Known []Known // acknowledged problems
 }
 
 // A Problem is something that somebody should check.
@@ -35,8 +37,8 @@ type Problem struct {
 	Is   string
 }
 
-// healthOf returns the health of a store.
-func healthOf(s *Standing, listing Listing) Health {
+// healthOf returns the health of a store. open are the groups of failures that nobody has acknowledged.
+func healthOf(s *Standing, listing Listing, open []overview.Group) Health {
 	var all []Problem
 	add := func(is bool, p Problem) {
 		if is {
@@ -44,7 +46,7 @@ func healthOf(s *Standing, listing Listing) Health {
 		}
 	}
 	now := s.Now()
-	failing, late, paused, live := sortedOut(listing, now.Add(-time.Since(listing.At)))
+	failing, late, known, paused, live := sortedOut(s.Known, listing, now.Add(-time.Since(listing.At)))
 	waiting, parked, oldest := waitingOf(s.Queues, now)
 	of := "of " + format.Plural(len(listing.Schedules), "schedule", "schedules")
 	if !listing.Whole {
@@ -66,7 +68,7 @@ func healthOf(s *Standing, listing Listing) Health {
 	add(parked > 0, Problem{Tone: "late", Path: "jobs", Name: "state", Is: "parked",
 		Text: fmt.Sprintf("%s %s parked: no worker has a handler for %s.", format.Plural(parked, "job", "jobs"), format.Agree(parked, "is", "are"), format.Agree(parked, "it", "them"))})
 	add(fullFor(s.Workers, now) >= fullLong, Problem{Tone: "late", Path: "workers", Text: "All slots of all workers have been busy for " + format.Rough(fullFor(s.Workers, now)) + "."})
-	if job, most, failed := overview.ByJob(s.Failures); failed > 0 {
+	if job, most, failed := overview.ByJob(open); failed > 0 {
 		attempts := format.Plural(failed, "attempt", "attempts")
 		text := fmt.Sprintf("%s failed in the last hour, %s of them of job %s.", attempts, format.Count(most), job)
 		if most == failed {
@@ -75,7 +77,7 @@ func healthOf(s *Standing, listing Listing) Health {
 		add(true, Problem{Tone: "late", Path: "failures", Text: text})
 	}
 	if len(all) > 0 {
-		return Health{Problem: all[0], Rest: all[1:]}
+		return Health{Problem: all[0], Rest: all[1:], Known: known}
 	}
 	text := "All well: " + format.Plural(live, "schedule", "schedules") + " on time"
 	switch {
@@ -89,15 +91,19 @@ func healthOf(s *Standing, listing Listing) Health {
 	if paused > 0 {
 		text += ", " + format.Count(paused) + " paused"
 	}
-	return Health{Problem: Problem{Tone: "ok", Text: text + "."}, Well: true}
+	return Health{Problem: Problem{Tone: "ok", Text: text + "."}, Well: true, Known: known}
 }
 
-// sortedOut returns the failing schedules, the late ones, and the numbers of paused and live ones, at the time of the reading.
-func sortedOut(listing Listing, at time.Time) (failing, late []string, paused, live int) {
+// sortedOut returns the failing schedules, the late ones, the failing ones that are acknowledged, and the numbers of paused and live ones, at the time of the reading.
+func sortedOut(acknowledged []chime.Acknowledgement, listing Listing, at time.Time) (failing, late []string, known []Known, paused, live int) {
 	for _, schedule := range listing.Schedules {
 		switch {
 		case schedule.Unread != nil:
 		case plain.Failing(schedule.Schedule):
+			if of := coveredSchedule(acknowledged, schedule.Schedule, at); of != nil {
+				known = append(known, Known{Acknowledgement: *of, Text: "Schedule " + schedule.Name + " is failing", Path: render.Path("schedules", schedule.Name)})
+				continue
+			}
 			failing = append(failing, schedule.Name)
 		case plain.Late(schedule.Schedule, at):
 			late = append(late, schedule.Name)
@@ -107,7 +113,7 @@ func sortedOut(listing Listing, at time.Time) (failing, late []string, paused, l
 			live++
 		}
 	}
-	return failing, late, paused, live
+	return failing, late, known, paused, live
 }
 
 // A longWait is the waiting time of a queue's oldest job.

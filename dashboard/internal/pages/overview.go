@@ -24,6 +24,7 @@ const (
 
 // Overview is the page with the state of the whole store.
 type Overview struct {
+	Can      Can
 	Health   Health
 	Flow     overview.Flow
 	Depths   []Depth // of all queues
@@ -144,11 +145,13 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 	if err != nil && !rights.Missing(err) {
 		return View{}, err
 	}
+	open, known := s.openFailures(standing)
 	m := &Overview{
-		Health: healthOf(standing, listing), Flow: standing.Flow, Depths: figuresOf(standing.Queues...), Charts: charts, AllOf: len(standing.Queues), Fresh: len(standing.Queues) == 0,
+		Can: r.Can, Health: healthOf(standing, listing, open), Flow: standing.Flow, Depths: figuresOf(standing.Queues...), Charts: charts, AllOf: len(standing.Queues), Fresh: len(standing.Queues) == 0,
 		Counted: true, NextNote: standing.Notes[overview.Next], FailuresNote: standing.Notes[overview.Failures],
 		WorkersNote: standing.Notes[overview.Workers],
 	}
+	m.Health.Known = append(m.Health.Known, known...)
 	for _, w := range standing.Workers {
 		m.Slots, m.Busy, m.Counted = m.Slots+w.Slots, m.Busy+w.Busy, m.Counted && w.Counted
 	}
@@ -156,7 +159,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 	for _, next := range standing.Next[:min(len(standing.Next), overviewRows)] {
 		m.Next = append(m.Next, NextRun{next, due(next), next.Recurrence.String(), plain.Blocked(plain.Schedule(next, standing.Now()), blocking(next))})
 	}
-	m.Failures = s.failureRows(standing.Failures)
+	m.Failures = s.failureRows(open)
 	m.Queues = s.queueRows(standing, busiestFirst)
 	m.Queues = m.Queues[:min(len(m.Queues), overviewRows)]
 	if m.Runs, err = s.lastRuns.read(ctx, s.store, listing, overviewRows); err != nil {

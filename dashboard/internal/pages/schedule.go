@@ -27,6 +27,7 @@ type Schedule struct {
 	State plain.State
 	Words string
 	Can   Can
+	Known *chime.Acknowledgement // that it is failing; nil: it is not acknowledged
 
 	Blockers []Blocker // why its jobs do not run now
 	Coming   []Coming  // the next occurrences
@@ -102,7 +103,7 @@ func (s *Site) Schedule(ctx context.Context, r *Request) (View, error) {
 		return s.unreadSchedule(ctx, r, name, err)
 	}
 	s.hooks.hideSchedule(of)
-	m := &Schedule{Schedule: of, State: plain.Schedule(of, now), Words: of.String(), Can: r.Can}
+	m := &Schedule{Schedule: of, State: plain.Schedule(of, now), Words: of.String(), Can: r.Can, Known: coveredSchedule(standing.Known, of, now)}
 	if err := s.fillPast(ctx, m, standing, r, now, day, listed); err != nil {
 		return View{}, err
 	}

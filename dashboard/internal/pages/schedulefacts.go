@@ -92,6 +92,11 @@ func (m *Schedule) MayPause() bool {
 	return m.Can.Operate && !m.IsPaused() && m.State.Word != "completed"
 }
 
+// MayAcknowledge reports whether it is a problem that can be acknowledged.
+func (m *Schedule) MayAcknowledge() bool {
+	return m.Can.Operate && m.Known == nil && plain.Failing(m.Schedule)
+}
+
 // NoRuns is shown if no run is kept.
 func (m *Schedule) NoRuns() render.Empty {
 	if m.KeepRuns == 0 {

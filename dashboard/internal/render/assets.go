@@ -41,6 +41,17 @@ var contentTypes = map[string]string{
 	".woff2": "font/woff2",
 }
 
+// iconColors are the colours of the icon in a browser's tab, by the environment's colour; "": no environment is named.
+var iconColors = map[string]string{"": "#3a50c2", "red": "#b8242a", "orange": "#8f5200", "green": "#17733f", "blue": "#0b66aa", "violet": "#6f4fa8", "grey": "#5f686f"}
+
+// iconName returns the name of the icon in a colour.
+func iconName(color string) string {
+	if color == "" {
+		return "icon.svg"
+	}
+	return "icon-" + color + ".svg"
+}
+
 func readAssets() (map[string]*asset, string) {
 	files, err := assetFiles.ReadDir("assets")
 	if err != nil {
@@ -61,6 +72,11 @@ func readAssets() (map[string]*asset, string) {
 		all[file.Name()] = &asset{kind: contentTypes[path.Ext(file.Name())], plain: text}
 		io.WriteString(hash, file.Name()+"\n"+strconv.Itoa(len(text))+"\n")
 		hash.Write(text)
+		if file.Name() == "icon.svg" {
+			for color, rgb := range iconColors {
+				all[iconName(color)] = &asset{kind: contentTypes[".svg"], plain: bytes.ReplaceAll(text, []byte(iconColors[""]), []byte(rgb))}
+			}
+		}
 	}
 	return all, hex.EncodeToString(hash.Sum(nil))[:12]
 }

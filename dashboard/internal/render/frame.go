@@ -16,6 +16,11 @@ type Frame struct {
 	Title     string     // of the page
 	Site      string     // the application's name; "": chime
 	Namespace string
+
+	Environment string // the name of the system; "": none
+	Color       string // of the environment; "": none
+	Elsewhere   []Pair // other dashboards: a name and a URL
+
 	Zone      *time.Location // the time zone of the page; nil: UTC
 	ZoneFixed bool           // the viewer chose Zone: links keep it, and the browser does not use its own zone
 	Posted    bool           // the page is the response to a form: its address has no page, so no other zone is offered
@@ -28,6 +33,7 @@ type Frame struct {
 	Banners   []Banner
 	Flash     string // the result of an action
 	Stale     string // why the figures are old; "": they are current
+	Again     int    // the page is loaded again after so many seconds; 0: it is not
 	OwnZone   string // the zone of the page's subject, which the zone field also proposes; "": none
 	Script    string // a script that only this page has; "": none
 }

@@ -25,17 +25,17 @@ var templates = template.Must(template.New("").Option("missingkey=error").Funcs(
 // functions are the functions of templates, in addition to the methods of a View.
 var functions = template.FuncMap{
 	"icon":    icon,
-	"segment": Segment,
-	"path":    Path,
-	"asset":   assetPath,
-	"tone":    toneOf,
-	"symbol":  iconOf,
-	"count":   count,
-	"plural":  plural,
-	"n":       mark,
-	"rate":    format.Rate,
-	"took":    format.Span,
-	"exact":   format.Exact,
+	"segment": Segment, "key": key, "icon_of": iconName,
+	"path":   Path,
+	"asset":  assetPath,
+	"tone":   toneOf,
+	"symbol": iconOf,
+	"count":  count,
+	"plural": plural,
+	"n":      mark,
+	"rate":   format.Rate,
+	"took":   format.Span,
+	"exact":  format.Exact,
 }
 
 // A View is the data of a template. In the templates of a page and its regions it is both the dot and $, so {{$.At .Next}} in a range shows a time in
@@ -50,6 +50,13 @@ func (v View) With(model any) View { return View{v.Frame, model} }
 
 // scripts are the scripts that only one page has, by the name of its template.
 var scripts = map[string]string{"calendar": "chart.js", "editor": "preview.js", "failures": "find.js", "jobs": "find.js", "overview": "chart.js", "queue": "chart.js", "schedule": "chart.js"}
+
+// key returns a hash of a text, for the ID of a row: rows with an ID keep the focus when a list changes.
+func key(text string) string {
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, text)
+	return fmt.Sprintf("%x", hash.Sum64())
+}
 
 // Page writes a whole page: the frame with the template of the name inside.
 func Page(w io.Writer, name string, frame *Frame, model any) error {

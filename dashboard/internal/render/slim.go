@@ -79,6 +79,6 @@ func slimStyle(sheet []byte) []byte {
 	return slimmed.Bytes()
 }
 
-var tight = strings.NewReplacer(" { ", "{", " {", "{", "; }", "}", " }", "}")
+var tight = strings.NewReplacer(" { ", "{", " {", "{", "; }", "}", " }", "}", "; ", ";", ": ", ":", ", ", ",")
 
 var comment = regexp.MustCompile(`(?s)/\*.*?\*/`)

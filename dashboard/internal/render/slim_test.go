@@ -19,7 +19,7 @@ func TestAScriptIsTheSameWithoutWhatBrowsersDoNotNeed(t *testing.T) {
 }
 
 func TestAStyleSheetIsTheSameWithoutCommentsAndIndents(t *testing.T) {
-	const sheet, want = "/* tokens\n   of all */\n:root {\n  --a: 1px; /* one */\n}\n\na::after { content: \" ↑\"; }\n", ":root{\n--a: 1px;\n}\na::after{content: \" ↑\"}\n"
+	const sheet, want = "/* tokens\n   of all */\n:root {\n  --a: 1px; /* one */\n}\n\na::after { content: \" ↑\"; }\n", ":root{\n--a:1px;\n}\na::after{content:\" ↑\"}\n"
 	if got := string(slimStyle([]byte(sheet))); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

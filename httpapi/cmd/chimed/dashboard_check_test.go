@@ -129,6 +129,8 @@ var demands = map[string]demand{
 	"POST /schedules/bulk pause":                 {"write", "admin"},
 	"POST /schedules/{name}/resume":              {"write", "admin"}, // PATCH {"state": "enabled"}
 	"POST /schedules/bulk resume":                {"write", "admin"},
+	"POST /schedules/{name}/acknowledge":         {"admin", "admin"}, // the API has no such route
+	"POST /schedules/{name}/unacknowledge":       {"admin", "admin"},
 	"GET /schedules/{name}/edit":                 {never, "admin"}, // the API changes definitions, and the dashboard of chimed does not
 	"POST /schedules/{name}/edit":                {never, "admin"},
 	"GET /schedules/new":                         {"admin", "admin"}, // a program's schedule may call any handler
@@ -157,6 +159,8 @@ var demands = map[string]demand{
 	"POST /jobs/bulk delete":                     {"admin", "admin"},
 	"POST /failures/bulk requeue":                {"admin", "admin"},
 	"POST /failures/bulk delete":                 {"admin", "admin"},
+	"POST /failures/bulk acknowledge":            {"admin", "admin"},
+	"POST /failures/bulk unacknowledge":          {"admin", "admin"},
 }
 
 // routesOfTheDashboard reads the routes with a right of their own. A test of the dashboard compares this file with the routes.

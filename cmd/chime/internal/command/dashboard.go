@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"net/url"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -36,6 +38,10 @@ type pageServer struct {
 	write    bool
 	authFile string
 	open     bool
+
+	environment string
+	color       string
+	also        []string
 }
 
 func (s *session) dashboard() *cobra.Command {
@@ -62,6 +68,10 @@ func (s *session) dashboard() *cobra.Command {
 	c.Flags().BoolVar(&p.write, "write", false, "allow viewers to change what they have the right to change; --read-only wins")
 	c.Flags().StringVar(&p.authFile, "auth-file", "", "`file` with the users who may see it: lines of chime dashboard token")
 	c.Flags().BoolVar(&p.open, "open", false, "open it in the browser")
+	c.Flags().StringVar(&p.environment, "environment", "", "the `name` of the system, as production, at the top of each page")
+	c.Flags().StringVar(&p.color, "color", "", "the `color` of its name: red, orange, green, blue, violet or grey")
+	c.Flags().StringSliceVar(&p.also, "also", nil, "other `namespaces` on the same server, which a menu at the top of each page leads to")
+	complete(c, "color", "red", "orange", "green", "blue", "violet", "grey")
 	c.AddCommand(s.dashboardToken())
 	return c
 }
@@ -77,6 +87,10 @@ func (s *session) servePages(ctx context.Context, p pageServer) error {
 	}
 	log := slog.New(slog.NewTextHandler(s.Err, nil))
 	options := dashboard.Options{Zone: s.location, Authorize: login.Authorize, Write: p.write && !s.readOnly, Logger: log}
+	options.Environment = dashboard.Environment{Name: p.environment, Color: dashboard.Color(p.color)}
+	if !slices.Contains(strings.Fields("red orange green blue violet grey"), p.color) && p.color != "" {
+		return usage("--color %q: want red, orange, green, blue, violet or grey", p.color)
+	}
 	if options.Zone == time.Local {
 		options.Zone = time.UTC
 	}
@@ -92,6 +106,10 @@ func (s *session) servePages(ctx context.Context, p pageServer) error {
 	if err := s.answers(ctx, store); err != nil {
 		return err
 	}
+	pages, err := s.newDashboards(store, options, p.also)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", p.listen)
 	if err != nil {
 		return exit(exitFailed, "--listen: %w", err)
@@ -102,7 +120,6 @@ func (s *session) servePages(ctx context.Context, p pageServer) error {
 		_ = listener.Close() // the other error matters
 		return exit(exitFailed, "%w", err)
 	}
-	pages := dashboard.New(store, options)
 	server := newPageServer(door.before(at, pages))
 	server.RegisterOnShutdown(pages.Close)
 	_, _ = fmt.Fprintf(s.Out, "%s shows %s, %s; Ctrl-C ends it\n%s", at, s.opened.Address, p.said(options.Write), hint)

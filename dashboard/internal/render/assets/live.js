@@ -5,7 +5,7 @@ import { make, parse } from "./parse.js";
 const root = document.documentElement, { body } = document, byID = (id) => document.getElementById(id);
 const dot = byID("live"), said = byID("said");
 const waiting = new Map(); // region → its latest content, with rows that are held back
-let stream, every = 2e3, beat = Date.now(), trouble, full, outdated = false, lastSaid = 0, saying;
+let stream, every = 2e3, beat = Date.now(), trouble, full, outdated = false, wanted = false, lastSaid = 0, saying;
 
 // say sends a text to screen readers, at most once in ten seconds. If there are several texts within that time, the last one is used.
 export function say(text, urgent) {
@@ -75,25 +75,16 @@ function update(region, html, all) {
     waiting.set(region.id, html);
     say(text);
   } else waiting.delete(region.id);
-  const changed = new Set();
-  Idiomorph.morph(region, [...fresh.childNodes], {
-    morphStyle: "innerHTML", ignoreActiveValue: true,
-    callbacks: {
-      beforeNodeMorphed(old, next) {
-        if (old.nodeType === Node.TEXT_NODE && old.data !== next.data && !old.parentElement.closest('time[data-show="rel"]')) changed.add(old.parentElement);
-      },
-    },
-  });
-  for (const element of "redraw" in region.dataset ? [] : changed) tint(element);
+  const before = new Set([...region.querySelectorAll("tbody tr")].map((row) => row.id)), drawn = "redraw" in region.dataset;
+  Idiomorph.morph(region, [...fresh.childNodes], { morphStyle: "innerHTML", ignoreActiveValue: true });
+  // Only new rows are tinted: figures change all the time.
+  for (const row of drawn || !before.size ? [] : region.querySelectorAll("tbody tr[id]")) {
+    if (before.has(row.id)) continue;
+    row.classList.add("changed");
+    setTimeout(() => row.classList.remove("changed"), 2e3);
+  }
   shown([region]);
   region.dispatchEvent(new CustomEvent("chime:updated", { bubbles: true }));
-}
-
-function tint(element) {
-  const cell = element.closest("svg") ? null : element.closest("td, dd, .state, b") ?? element;
-  if (!cell) return;
-  cell.classList.add("changed");
-  setTimeout(() => cell.classList.remove("changed"), 400);
 }
 
 // warn shows why the page is not up to date.
@@ -122,7 +113,7 @@ function recovers() {
   body.classList.remove("stale");
   byID("trouble")?.remove();
   actions(true);
-  say("The store is available again.", true);
+  say("This page is live again.", true);
 }
 
 // actions enables or disables the buttons of POST forms. Buttons that were disabled before remain disabled.
@@ -137,13 +128,17 @@ function actions(on) {
 }
 
 function drawDot() {
-  const age = Date.now() - beat, stale = full || trouble || age > 3 * every;
+  const age = Date.now() - beat;
+  if (wanted && age > 5 * every && !trouble && !full) return ends("No answer from the server of this page: the figures are old. It is tried again.", chimeTime.now() - age);
+  const stale = full || trouble || age > 3 * every;
   dot.dataset.state = stale ? "stale" : "on";
   dot.lastElementChild.textContent = full ? "not live" : stale ? `stale since ${chimeTime.text(new Date(trouble?.since ?? chimeTime.now() - age), "clock")}` : `live ${Math.round(every / 1e3)}s`;
 }
 
 function open() {
   if (stream || document.hidden || !body.dataset.events) return;
+  if (!wanted) beat = Date.now();
+  wanted = true;
   stream = new EventSource(chimeTime.mine(body.dataset.events));
   const on = (name, does) => stream.addEventListener(name, (event) => {
     const data = JSON.parse(event.data);
@@ -190,6 +185,7 @@ function open() {
 function close() {
   stream?.close();
   stream = undefined;
+  wanted = false;
 }
 
 // A page of another release is reloaded when this loses no input.

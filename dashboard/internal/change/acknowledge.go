@@ -1,0 +1,117 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/format"
+)
+
+const knownText = "It is listed under “Acknowledged” instead of among the problems, until the instant that you give, or until it changes. Nothing else changes."
+
+// AcknowledgeSchedule records that it is known that a schedule is failing.
+func AcknowledgeSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	answer := onSchedule(f.Values["name"])
+	ask := &render.Ask{
+		Title: "Acknowledge that " + answer.Target + " is failing?", Text: knownText,
+		Post: f.Frame.Action(answer.Back, "acknowledge"), Cancel: f.Frame.Href(answer.Back),
+	}
+	return f.acknowledge(answer, ask, answer.Target+" is acknowledged.", func(note chime.Note) error {
+		return c.known.AcknowledgeSchedule(ctx, answer.Target, note)
+	})
+}
+
+// UnacknowledgeSchedule ends the acknowledgement of a schedule. It can be undone, so it needs no confirmation.
+func UnacknowledgeSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	answer := onSchedule(f.Values["name"])
+	answer.Said = answer.Target + " is no longer acknowledged."
+	return answer.one(c.known.End(ctx, chime.Acknowledgement{Schedule: answer.Target}))
+}
+
+// AcknowledgeGroups records that it is known that the jobs of the ticked groups fail.
+func AcknowledgeGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	ids := f.Fields["id"]
+	answer := Answer{Back: "failures", List: f.list(), Target: firstOf(ids)}
+	if len(ids) == 0 {
+		answer.Said = "Nothing was changed: no group is ticked."
+		return answer, nil
+	}
+	found, err := c.grouped(ctx, ids, f.Fields.Get("filter"))
+	if err != nil {
+		return answer, err
+	}
+	var queues []string
+	for _, job := range found.jobs {
+		if !slices.Contains(queues, job.queue) {
+			queues = append(queues, job.queue)
+		}
+	}
+	ask := &render.Ask{
+		Title: "Acknowledge " + format.Plural(len(ids), "group", "groups") + " of failures?", Text: strings.ReplaceAll(knownText, "It is", "They are") + " Failures on another queue are a problem again.",
+		Examples: shownTicks(ids), More: max(0, len(ids)-maxExamples),
+		Post: f.Frame.Action("failures", "bulk"), Cancel: f.Frame.List("failures", f.list()),
+		Hidden: append(f.kept(), render.Pair{Name: "verb", Value: "acknowledge"}, render.Pair{Name: "filter", Value: f.Fields.Get("filter")}),
+	}
+	for _, id := range ids {
+		ask.Hidden = append(ask.Hidden, render.Pair{Name: "id", Value: id})
+	}
+	return f.acknowledge(answer, ask, format.Plural(len(ids), "group", "groups")+" of failures acknowledged.", func(note chime.Note) error {
+		for _, id := range ids {
+			job, text, _ := strings.Cut(id, "\t")
+			if err := c.known.AcknowledgeFailures(ctx, job, text, queues, note); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// UnacknowledgeGroups ends acknowledgements of failures. Each ID is a job name, a tab and the hash of the error.
+func UnacknowledgeGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	ids := f.Fields["id"]
+	answer := Answer{Back: "failures", List: f.list(), Target: firstOf(ids), Said: format.Plural(len(ids), "group", "groups") + " no longer acknowledged."}
+	for _, id := range ids {
+		job, hash, _ := strings.Cut(id, "\t")
+		if err := c.known.End(ctx, chime.Acknowledgement{Job: job, Shape: hash}); err != nil {
+			return answer, err
+		}
+		answer.Count++
+	}
+	return answer, nil
+}
+
+// shownTicks returns the first ticked groups in a form for people.
+func shownTicks(ids []string) (shown []string) {
+	for _, id := range ids[:min(len(ids), maxExamples)] {
+		shown = append(shown, strings.ReplaceAll(id, "\t", ": "))
+	}
+	return shown
+}
+
+// acknowledge asks for a reason and an end, and then acknowledges. ask has the title, the text and the addresses of the question; said is what was done.
+func (f *Form) acknowledge(answer Answer, ask *render.Ask, said string, acknowledge func(chime.Note) error) (Answer, error) {
+	note, whyUntil := f.pauseNote()
+	answer.Note, ask.Do = note.Text, "Acknowledge"
+	why := ""
+	if f.sure() && whyUntil == "" {
+		err := acknowledge(note)
+		if why = wrong(err); why == "" {
+			answer.Said = said
+			if !note.Until.IsZero() {
+				answer.Detail = "until " + note.Until.UTC().Format(time.RFC3339Nano)
+				answer.Said = fmt.Sprintf("%s until %s.", strings.TrimSuffix(said, "."), note.Until.In(f.pauseZone()).Format(shownInstant))
+			}
+			return answer.one(err)
+		}
+	}
+	f.asksPause(ask, why, whyUntil)
+	ask.Fields[0].Label = "Reason, for others who see it"
+	ask.Fields[1].Hint = strings.Replace(ask.Fields[1].Hint, "when the pause ends by itself", "when it is a problem again", 1)
+	answer.Ask = ask
+	return answer, nil
+}
