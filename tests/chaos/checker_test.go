@@ -375,6 +375,29 @@ func TestTheCheckerExcusesWhatTheFaultsExplain(t *testing.T) {
 	}
 }
 
+// The time from the kill of a worker until its job runs again counts only if nothing else delays the job.
+func TestARecoveryIsMeasuredWithoutOtherDelays(t *testing.T) {
+	for _, c := range []struct {
+		story string
+		want  time.Duration
+		do    func(s *story)
+	}{
+		{"its worker was killed", 1500 * time.Millisecond, func(*story) {}},
+		{"its group may be paused", 0, func(s *story) { s.Batches["e"].Group = "ordered-1" }},
+		{"its queue went back", 0, func(s *story) { s.wentBack("q", 700, 1000) }},
+		{"the server was down", 0, func(s *story) { s.Down = []Window{{From: s.at(700), To: s.at(1000)}} }},
+	} {
+		s := newStory()
+		s.Jobs[jobKey("e", 0)].Runs[0].Outcome = Unended
+		s.a.Killed = s.at(500)
+		s.run(s.b, jobKey("e", 0), 2000, Done)
+		c.do(s)
+		if got := longestRecovery(s.History); got != c.want {
+			t.Errorf("%s: %v, want %v", c.story, got, c.want)
+		}
+	}
+}
+
 // If its queue returned to a state before its begin, an occurrence is new again: the server may count it as skipped, or end it without another run.
 func TestAnOccurrenceThatTheServerForgotMayCountTwice(t *testing.T) {
 	s := newStory()

@@ -139,10 +139,14 @@ func (f Figures) Table() string {
 }
 
 // longestRecovery returns the longest time from the kill of a worker until a job that it ran began again. It considers only first crashes of a job,
-// because the second is delayed on purpose, and only times without a fault of the server or of the next worker.
+// because the second is delayed on purpose, and only times without a fault of the server, of the queue or of the next worker. Jobs of groups wait for their
+// turn, or until the group is resumed.
 func longestRecovery(h *History) time.Duration {
 	var longest time.Duration
 	for _, j := range h.Jobs {
+		if j.Batch != nil && j.Batch.Group != "" {
+			continue
+		}
 		runs := j.byFence()
 		for i := 1; i < len(runs); i++ {
 			r, next := runs[i-1], runs[i]
@@ -150,7 +154,8 @@ func longestRecovery(h *History) time.Duration {
 			crashedOnce := i == 1 || runs[0].Outcome == Failed && i == 2
 			if r.Outcome != Unended || killed.IsZero() || killed.Before(r.Begun) || next.Begun.Before(killed) || !crashedOnce ||
 				overlapping(h.Down, r.Begun, next.Begun) || overlapping(r.Process.Stops, r.Begun, next.Begun) || overlapping(next.Process.Stops, r.Begun, next.Begun) ||
-				overlapping(r.Process.Cuts, r.Begun, next.Begun) || overlapping(next.Process.Cuts, r.Begun, next.Begun) {
+				overlapping(r.Process.Cuts, r.Begun, next.Begun) || overlapping(next.Process.Cuts, r.Begun, next.Begun) ||
+				h.lostOn(r.Queue, r.taken(), next.Begun) {
 				continue
 			}
 			longest = max(longest, next.Begun.Sub(killed))
