@@ -214,15 +214,30 @@ func (a *groupAudit) group(group string) (weight, flights int) {
 	rule := a.numbers(group)
 	used := 0
 	if record != "" {
-		for _, pair := range strings.Fields(head)[3:] {
-			var last, span int64
+		var before int64
+		newest, sum := int64(0), 0 // of the older pairs
+		for i, pair := range strings.Fields(head)[3:] {
+			pair, counted, has := strings.Cut(pair, ";")
+			var last, first int64
 			var n int
-			if _, err := fmt.Sscanf(pair, "%d:%d:%d", &last, &span, &n); err != nil {
-				a.wrong("group %q has the pair %q", group, pair)
+			if read, err := fmt.Sscanf(pair, "%16d:%16d:%d", &last, &first, &n); read != 3 || err != nil || len(pair) < 35 || first > last || n < 1 || has && i > 0 {
+				a.wrong("group %q has the pair %q: %q", group, pair, record)
 			}
 			if a.now-last <= int64(rule[3])*1000 {
 				used += n
 			}
+			if i == 0 {
+				newest = last
+				sum, _ = strconv.Atoi(counted)
+				continue
+			}
+			if sum -= n; last < before || last > newest {
+				a.wrong("group %q has pairs that are not in order: %q", group, record)
+			}
+			before = last
+		}
+		if sum != 0 {
+			a.wrong("group %q has a wrong sum of older starts: %q", group, record)
 		}
 	}
 	ordered := rule[4] == 1

@@ -11,23 +11,36 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A busy call notes the ends of flights of most groups without a table for each (all.light of scripts/lib/turns.lua). It does so only in queues without rules
-// of groups. So one rule of a group that is never used turns it off, and changes nothing else.
+// A busy call notes the ends of flights of most groups without a table for each (all.light of scripts/lib/turns.lua). It does not do so for groups that have a
+// rule of their own. So an own rule for each group that is the same as the queue's turns it off, and changes nothing else.
 
-// For random jobs of few and of many groups, settled and taken in calls of all sizes, a queue without rules gives the same jobs out as one with a rule that
-// concerns no group, in the same order, and has the same groups afterwards.
-func TestGroupsWithoutRulesGetTheSameTurns(t *testing.T) {
+// For random jobs of few and of many groups, settled and taken in calls of all sizes, a queue gives the same jobs out as one whose groups have the queue's rule
+// as their own, in the same order, and has the same groups afterwards: without rules, and with limits.
+func TestGroupsWithoutOwnRulesGetTheSameTurns(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		for seed := range uint64(6) {
-			dice := rand.New(rand.NewPCG(seed, 7))
-			groups, large := []int{2, 9, 40, 150}[seed%4], seed == 5
+		for seed, c := range []struct {
+			groups int
+			large  bool
+			rule   string // of the queue
+		}{{150, false, ""}, {9, true, ""}, {40, false, "0 3 0 0 0 0 0"}, {150, false, "0 0 7 3600000 0 0 0"}, {9, false, "0 4 60 3600000 0 0 0"}} {
+			dice, groups, large, rule := rand.New(rand.NewPCG(uint64(seed), 7)), c.groups, c.large, c.rule
 			var both [2]*lightQueue
 			for i := range both {
 				both[i] = &lightQueue{bench: b, at: protocol.Partition{Queue: fmt.Sprintf("q%d.%d", seed, i)}, session: fmt.Sprintf("s%d.%d", seed, i), fences: map[string]int64{}}
 			}
-			keys := b.store.keys.partition(both[1].at)
-			b.client.HSet(b.Context(), keys.grules, "unused", "2 0 0 0 0 0 0")
-			b.client.HSet(b.Context(), keys.state, "grules", "1 1")
+			for i, q := range both {
+				keys, set := b.store.keys.partition(q.at), []any{}
+				if rule != "" {
+					set = append(set, "\x01*", rule)
+				}
+				for group := range i * groups {
+					set = append(set, fmt.Sprint("g", group), "1 0 0 0 0 0 0")
+				}
+				if len(set) > 0 {
+					b.client.HSet(b.Context(), keys.grules, set...)
+					b.client.HSet(b.Context(), keys.state, "grules", fmt.Sprint(len(set)/2, " 1"))
+				}
+			}
 			var held []string
 			n := 0
 			for step := range 25 {
@@ -48,12 +61,12 @@ func TestGroupsWithoutRulesGetTheSameTurns(t *testing.T) {
 					q.enqueue(items)
 					taken[i] = strings.Join(q.work(held[:ends], take), " ")
 					if i == 1 && taken[0] != taken[1] {
-						b.Fatalf("seed %d, step %d: took %s without rules, %s with a rule that concerns none", seed, step, taken[0], taken[1])
+						b.Fatalf("seed %d, step %d: took %s without own rules, %s with them", seed, step, taken[0], taken[1])
 					}
 				}
 				held = append(held[ends:], strings.Fields(taken[0])...)
 				if without, with := both[0].groups(), both[1].groups(); without != with {
-					b.Fatalf("seed %d, step %d: the groups are\n%s\nwithout rules, and with one that concerns none\n%s", seed, step, without, with)
+					b.Fatalf("seed %d, step %d: the groups are\n%s\nwithout own rules, and with them\n%s", seed, step, without, with)
 				}
 			}
 		}
@@ -110,7 +123,7 @@ func (q *lightQueue) groups() string {
 	for _, z := range q.client.ZRangeWithScores(q.Context(), keys.turns, 0, -1).Val() {
 		tag, name, _ := strings.Cut(z.Member.(string), "\t")
 		entry := strings.Fields(q.client.HGet(q.Context(), keys.groups, name).Val())
-		if len(entry) != 3 || entry[2] != tag || q.client.ZLexCount(q.Context(), keys.line, "["+name+"\t", "("+name+"\n").Val() == 0 {
+		if len(entry) < 3 || entry[2] != tag || q.client.ZLexCount(q.Context(), keys.line, "["+name+"\t", "("+name+"\n").Val() == 0 {
 			q.Errorf("%s is in turns with %q, and its entry is %q; want the same tag, and jobs in line", name, tag, entry)
 			continue
 		}

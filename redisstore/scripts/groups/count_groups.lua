@@ -9,7 +9,7 @@
 -- that group (empty: none, or all of these jobs were requeued).
 local LINE, GROUPS, GRULES = KEYS[2], KEYS[3], KEYS[4]
 local FIRST_DRAWN = 909090909090910 -- a place that was drawn is later, a place in front of all others is lower, see lib/groups.lua
--- uses: limits clock layout queuelimit line groups
+-- uses: limits clock layout queuelimit starts line groups
 local state = redis.call('HMGET', KEYS[1], 'layout', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end

@@ -24,7 +24,7 @@ local STATE, IDLE, DUE, READY, LINE, PLACES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local TURNS, GROUPS, GRULES, OPENS = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local MAX_RULES = 100000
 local wake, what, group = ARGV[1], ARGV[2], ARGV[3]
--- uses: limits callers clock ends layout closed gate wake alarm due queuelimit line groups waiting
+-- uses: limits callers clock ends layout closed gate wake alarm due queuelimit starts line groups waiting
 local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -103,12 +103,9 @@ if what == 'queue' or what == 'walk' then
 else
   read_groups(all, { group }, TURNS, GROUPS, GRULES)
   local g = all.of[group]
-  local pairs_before = g.limit and g.limit.pairs or {}
-  g.rule, g.limit = group_rule(all, text), nil
-  if g.rule.starts > 0 then
-    g.limit = new_limit(0, g.rule.starts, g.rule.per)
-    for _, pair in ipairs(pairs_before) do add_starts(g.limit, pair.last, pair.span, pair.n) end
-  end
+  if g.starts then starts_of.count(g) end -- what does not count by the rule before, is removed
+  g.rule, g.used = group_rule(all, text), nil
+  g.starts = g.rule.starts > 0 and (g.starts or '') or nil
 end
 
 local result = answers(walks == '' and 1 or 2)

@@ -14,7 +14,7 @@
 -- why it starts nothing (empty: nothing prevents it), when the next may start, Unix ms (-1: not known), the ID of its blocker (empty: none).
 local LINE, PLACES, TURNS, GROUPS, GRULES = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local MAX_PAGE = 100
--- uses: limits clock layout queuelimit line groups
+-- uses: limits clock layout queuelimit starts line groups
 local state = redis.call('HMGET', KEYS[1], 'layout', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -79,8 +79,8 @@ for first = 1, #names, MAX_ITEMS do
       why = 'ordered'
     elseif rule.running > 0 and g.flights >= rule.running then
       why = 'running'
-    elseif g.limit and g.limit.used >= rule.starts then
-      why, until_ms = 'starts', next_start(g.limit, -1, true)
+    elseif g.starts and starts_of.count(g) >= rule.starts then
+      why, until_ms = 'starts', starts_of.opens_at(g)
     end
     local numbers = {}
     for k = 1, 6 do numbers[k] = whole(rule.numbers[k]) end

@@ -20,7 +20,7 @@
 local STATE, JOBS, CRASHES, LINE, PLACES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local TURNS, GROUPS, GRULES, OPENS, CALLERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[13]
 local group, last = ARGV[2], ARGV[3]
--- uses: limits callers clock layout closed forget queuelimit line groups
+-- uses: limits callers clock layout closed forget queuelimit starts line groups
 local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules', 'batches')
 local refusal = newer(state[1])
 if refusal then return refusal end

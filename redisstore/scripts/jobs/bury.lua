@@ -36,7 +36,7 @@ local LINE, PLACES = KEYS[13], KEYS[14]
 local PARKED = 22 -- the lists come after KEYS[22]
 local NAMES = 5 -- their names come after ARGV[5]
 local n_lists = tonumber(ARGV[5])
--- uses: limits clock layout seconds strings counters definition envelope open flight due parked history manual manual_settle follower expired queuelimit waiting line groups tuned
+-- uses: limits clock layout seconds strings counters definition envelope open flight due parked history manual manual_settle follower expired queuelimit waiting starts line groups tuned
 
 local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit', 'groups', 'grules', 'outbox', 'batches')
 local refusal = newer(state[2])

@@ -121,7 +121,7 @@ local void = redis.call('ZMSCORE', STALE, unpack(ids))
 local grouped = find_grouped(state[5], KEYS[26], KEYS[25], ids)
 if state[5] then
   local function pieces()
-    -- uses: queuelimit groups tuned
+    -- uses: queuelimit starts groups tuned
     local all = open_tuned(state[5], state[6], grouped.entries, KEYS[25], KEYS[26], KEYS[27], KEYS[28], KEYS[29], KEYS[30])
     -- tune writes what changes for the groups of the jobs, and returns whether one of them may start a job, now or at an instant that is new
     return function(ended)

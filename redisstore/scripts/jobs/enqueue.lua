@@ -102,7 +102,7 @@ if state[3] or KEYS[9] then
     start = next_start
     if not names then return read_limit(state[3]) end
     local function groups()
-      -- uses: line groups
+      -- uses: starts line groups
       grouped = open_groups(state[5], state[6], state[7])
       read_groups(grouped, names, KEYS[11], KEYS[12], KEYS[13], joined)
       grouped.read_all = function() read_groups(grouped, names, KEYS[11], KEYS[12], KEYS[13]) end

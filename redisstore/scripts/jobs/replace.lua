@@ -55,7 +55,7 @@ local expire_ms, group -- nil: it does not expire; it has none
 if string.find(when, '\v', 1, true) then when, group = string.match(when, '^(.*)\v(.*)$') end
 if string.find(when, '\n', 1, true) then when, expire_ms = string.match(when, '^(.*)\n(%d+)$') end
 local ADDED, REPLACED, KEPT, FULL = 1, 2, 3, 5
--- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual over line groups tuned after due
+-- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual over starts line groups tuned after due
 
 local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 'purge', 'groups', 'grules', 'batches')
 local refusal = newer(state[2])

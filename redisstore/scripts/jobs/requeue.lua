@@ -36,7 +36,7 @@ local PARKED = 20 -- the lists of parked jobs come after KEYS[20]
 local wake, n_lists = ARGV[2], tonumber(ARGV[3])
 local at_job = 3 + n_lists
 local n = (#ARGV - at_job) / 5
--- uses: limits callers clock layout seconds strings definition open flight void parked closed gate wake history manual expiry line queuelimit groups tuned front
+-- uses: limits callers clock layout seconds strings definition open flight void parked closed gate wake history manual expiry line queuelimit starts groups tuned front
 
 local state = redis.call('HMGET', STATE, 'layout', 'paused', 'groups', 'grules', 'batches')
 local refusal = newer(state[1])

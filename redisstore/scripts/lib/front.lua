@@ -1,5 +1,5 @@
 -- front: the places of jobs of groups that come before all others of their groups.
--- needs: clock queuelimit line groups
+-- needs: clock queuelimit starts line groups
 
 -- places_in_front returns entries of places with which these jobs come before all others of their groups, in the given order. entries:
 -- their present ones, with the same indexes as ids.

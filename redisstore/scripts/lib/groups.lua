@@ -1,5 +1,5 @@
 -- groups: how the groups of a partition stand to each other: which of them may start a job, and their turns.
--- needs: clock queuelimit line
+-- needs: clock starts line
 
 -- Numbers in the keys are decimal. A tag is a text of 38 digits: whole turns (16), millionths of a turn (6), arrival (16, drawn like a place).
 --   state, field groups   "<virtual time, the first 22 digits of a tag> <W> <F> <front> <last>": W and F are the sums of the weights and the flights of
@@ -9,10 +9,9 @@
 --                         tuned last (empty: none). It is there while grules is not empty
 --   turns                 "<tag>\t<group>" -> flights / weight, as %.17g: the groups that have a job in line and may start one
 --   opens                 "<group>" -> Unix ms, rounded up: the groups that have a job in line, and nothing but their starts keeps them out of turns
---   groups                group -> "<where><flights> <weight> <tag>", then for each pair of starts, the oldest first, as in the limit of a queue,
---                         " <instant of its last start, Unix us>:<time from its first to its last start, us>:<how many>"; then, if the group has a
---                         blocker, a tab and the ID of the job. where: t in turns, o in opens, - in neither. weight: as W has it, if where is t.
---                         tag: - if there is none. A group is not there if it would have nothing but "-0 1 -" there
+--   groups                group -> "<where><flights> <weight> <tag><starts>"; then, if the group has a blocker, a tab and the ID of the job.
+--                         where: t in turns, o in opens, - in neither. weight: as W has it, if where is t. tag: - if there is none. starts: see lib/starts.lua.
+--                         A group is not there if it would have nothing but "-0 1 -" there
 --   grules                group, or \1* for the queue's rule -> "<weight> <running> <starts> <per, ms> <ordered> <waiting> <paused>", and if it is paused
 --                         with a note, a tab and the JSON of the note. 0: not set; -1: no limit (running, starts, waiting); ordered: 0 not set, 1 on,
 --                         2 off; paused: Unix ms since when, 0 it is not (the queue's rule: always 0). A group whose seven numbers are 0 is not there
@@ -31,26 +30,12 @@
 -- Each script that changes a flight, a job in line or a rule reads its groups with read_groups, changes the tables, and ends with tune_groups. Nothing else
 -- writes turns and opens.
 local QUEUE_RULE = '\1*' -- the field of grules
-local FIRST_FRONT = 1000000000000000 -- a place in front is lower by FRONT_STEP a second since 1970: lower than any drawn since 1998, which are Unix us
-local FRONT_STEP = 100000 -- by how much front falls in a second, at least
+local FIRST_FRONT = 1000000000000000 -- a place in front is lower by 100,000 a second since 1970: lower than any drawn since 1998, which are Unix us
 local UNIT = 1000000 -- of a turn
 local STEPPED_US = 1000000 -- if the last place drawn is later than this after TIME, the clock has stepped back
 
-local TEXTS = {} -- number -> its text
-local HEADS = {} -- number of flights -> how the text of a usual group begins
-local string_sub = string.sub
 -- The costs, of which the code below thinks where a call has a hundred groups: a field of a table 110 processor instructions, a call of a function 260 to 360,
 -- one of Lua's library 500 and more, a new string of 40 bytes 800, a table of 16 fields 5,500, a number from a text 1,700, and a step of ipairs as a call.
-
--- text_of is whole for numbers that occur many times in a call.
-local function text_of(n)
-  local text = TEXTS[n]
-  if not text then
-    text = whole(n)
-    TEXTS[n] = text
-  end
-  return text
-end
 
 -- open_groups returns the table of a script's groups. flag, rules: the fields groups and grules of state; nil or false: absent. purge: the field purge;
 -- true: not read.
@@ -78,7 +63,7 @@ end
 
 -- place_in_front returns a place before all others: front only falls, also if its stored value was lost.
 local function place_in_front(all)
-  all.front = math.min(all.front - 1, FIRST_FRONT - now_s * FRONT_STEP)
+  all.front = math.min(all.front - 1, FIRST_FRONT - now_s * 100000)
   return all.front
 end
 
@@ -96,9 +81,9 @@ local function group_rule(all, text)
   if own[3] ~= 0 then rule[4] = own[4] end
   local all_of = { numbers = rule, weight = math.max(rule[1], 1), running = math.max(rule[2], 0), starts = rule[4] > 0 and math.max(rule[3], 0) or 0, per = rule[4],
     ordered = rule[5] == 1, waiting = math.max(rule[6], 0), paused = own[7] > 0 or queue[7] > 0 }
-  -- simple: with fewer flights than this a group in turns remains there, if it has a job in line
+  -- simple: with fewer flights than this a group in turns remains there, if it has a job in line and a free start
   all_of.usual = all_of.starts == 0 and not all_of.ordered
-  all_of.simple = (all_of.starts > 0 or all_of.ordered or all_of.paused) and 0 or all_of.running > 0 and all_of.running or math.huge
+  all_of.simple = (all_of.ordered or all_of.paused) and 0 or all_of.running > 0 and all_of.running or math.huge
   return all_of
 end
 
@@ -106,6 +91,13 @@ end
 local function usual_flights(text)
   local where, flights, blank, weight = string.byte(text, 1, 4)
   if weight == 49 and where == 116 and blank == 32 and flights >= 48 and flights <= 57 then return flights - 48 end -- "t<digit> 1 "
+end
+
+-- read_default reads the queue's rule. all.alike: no group has a rule of its own, or a pause. grules: the key.
+local function read_default(all, grules)
+  local text = all.rules and redis.call('HGET', grules, QUEUE_RULE)
+  if text then all.queue, all.alike = group_rule(all, text).numbers, redis.call('HLEN', grules) == 1 end
+  all.default = group_rule(all, false)
 end
 
 -- read_groups reads groups that are not in the table yet. turns, groups, grules: the keys. joined: jobs join the ends of their lines, and nothing else
@@ -126,12 +118,8 @@ local function read_groups(all, names, turns, groups, grules, joined)
   end
   if n_new == 0 then return end
   local match, rules = string.match, all.rules
-  local own, entries = rules and redis.call('HMGET', grules, unpack(new)), redis.call('HMGET', groups, unpack(new))
-  if not all.default then
-    local text = rules and redis.call('HGET', grules, QUEUE_RULE)
-    if text then all.queue = group_rule(all, text).numbers end
-    all.default = group_rule(all, false)
-  end
+  if not all.default then read_default(all, grules) end
+  local own, entries = rules and not all.alike and redis.call('HMGET', grules, unpack(new)), redis.call('HMGET', groups, unpack(new))
   local default, purge, members, placed, n = all.default, all.purge, {}, {}, #list
   joined = joined and not purge and default.waiting == 0
   for i = 1, n_new do
@@ -142,8 +130,12 @@ local function read_groups(all, names, turns, groups, grules, joined)
       local rule = own and own[i] and group_rule(all, own[i]) or default
       -- a script that takes a hundred jobs reads two hundred groups, so a field more than 16 would cost it a rehash of each
       -- counted: as F has it; stored: its tag in turns; usual: it has neither starts, nor a blocker, nor ever will
-      local g, flights = nil, text and #text == 43 and usual_flights(text)
-      if flights then
+      local g, flights, limited = nil, text and usual_flights(text), rule.starts > 0
+      local starts = flights and limited and not rule.ordered and starts_of.text(text)
+      if starts then
+        local tag = string_sub(text, 6, 43)
+        g = { name = name, text = text, where = 't', flights = flights, counted = flights, weight = 1, rule = rule, tag = tag, stored = tag, starts = starts }
+      elseif flights and #text == 43 and not limited then
         local tag = string_sub(text, 6)
         g = { name = name, text = text, where = 't', flights = flights, counted = flights, weight = 1, rule = rule, tag = tag, stored = tag, usual = rule.usual }
       else
@@ -163,9 +155,7 @@ local function read_groups(all, names, turns, groups, grules, joined)
         end
       end
       if purge and g.stored then members[#members + 1], placed[#placed + 1] = g.stored .. '\t' .. name, g end
-      if rule.starts > 0 then
-        g.limit = new_limit(0, rule.starts, rule.per, text and match(text, '^%S+ %d+ %S+([^\t]*)')) or new_limit(0, rule.starts, rule.per)
-      end
+      if limited and not starts then g.starts = text and match(text, '^%S+ %d+ %S+([^\t]*)') or '' end
       n = n + 1
       of[name], list[n] = g, g
     end
@@ -199,7 +189,7 @@ end
 -- place_group decides where a group belongs, and counts it in W and F. has: it has a job in line; resumes: its blocker is there.
 local function place_group(all, g, has, resumes)
   local rule, before = g.rule, g.where
-  if has and before == 't' and g.flights < rule.simple and g.weight == rule.weight and not g.blocker then
+  if has and before == 't' and g.flights < rule.simple and g.weight == rule.weight and not g.blocker and (rule.starts == 0 or starts_of.count(g) < rule.starts) then
     local f = all.f + g.flights - g.counted
     all.f, g.counted = f > 0 and f or 0, g.flights
     return
@@ -211,7 +201,7 @@ local function place_group(all, g, has, resumes)
   g.where = '-'
   if not rule.ordered then g.blocker = nil end
   if has and not rule.paused and (rule.running == 0 or g.flights < rule.running) and not (rule.ordered and (g.flights > 0 or g.blocker and not resumes)) then
-    g.where = g.limit and g.limit.used >= rule.starts and 'o' or 't'
+    g.where = rule.starts > 0 and starts_of.count(g) >= rule.starts and 'o' or 't'
   end
   if g.where == 'o' and before ~= 'o' then all.alarmed = true end
   if g.where == 't' then
@@ -255,7 +245,7 @@ local function add_flight(all, g, id)
   local stem, digit = draw_place(all)
   g.tag, g.flights = all.new_turn .. stem .. digit, g.flights + 1
   if g.usual then return end
-  if g.limit then count_flights(g.limit, 0, 1, 0) end
+  if g.starts then starts_of.add(g) end
   if g.rule.ordered then g.blocker = id end
 end
 
@@ -290,11 +280,14 @@ local function tune_group(g, out, into, closed, until_ms, gone, set)
     if g.stored then out[#out + 1] = g.stored .. '\t' .. name end
   end
   if where == 'o' then
-    until_ms[#until_ms + 1], until_ms[#until_ms + 2] = whole(next_start(g.limit, -1, true)), name
+    until_ms[#until_ms + 1], until_ms[#until_ms + 2] = whole(starts_of.opens_at(g)), name
   elseif g.was then
     closed[#closed + 1] = name
   end
-  if g.limit and g.limit.pairs[1] then text = text .. limit_text(g.limit, true) end
+  if g.starts then
+    if where ~= 't' then starts_of.count(g) end -- of a group at rest nothing else removes them
+    text = text .. g.starts
+  end
   if g.blocker then text = text .. '\t' .. g.blocker end
   if text == '-0 1 -' then
     if g.text then gone[#gone + 1] = name end
@@ -307,6 +300,7 @@ end
 -- tune_groups ends a script's changes: it decides where each of the groups belongs, and writes what has changed. If g.has is not nil, it is known whether
 -- the group has a job in line, and then g.resumes, whether its blocker is there. state, line, places, turns, groups, opens: the keys.
 local function tune_groups(all, state, line, places, turns, groups, opens)
+  local HEADS = {} -- number of flights -> how the text of a usual group begins
   local out, into, closed, until_ms, gone, set, list, light = {}, {}, {}, {}, {}, {}, all.list, all.light
   local n_out, n_into = 0, 0 -- of the usual groups: of into and set; the others come after them
   local others = {}
@@ -327,14 +321,15 @@ local function tune_groups(all, state, line, places, turns, groups, opens)
         end
         place_group(all, g, has, resumes)
       end
-      if g.usual and g.where == 't' and g.weight == 1 then -- the usual case of tune_group
+      local starts = g.starts
+      if (g.usual or starts and not g.blocker and not g.was) and g.where == 't' and g.weight == 1 then -- the usual case of tune_group
         local tag, stored, flights = g.tag, g.stored, g.flights
         local head = HEADS[flights]
         if not head then
           head = 't' .. text_of(flights) .. ' 1 '
           HEADS[flights] = head
         end
-        local text = head .. tag
+        local text = starts and head .. tag .. starts or head .. tag
         if text ~= g.text then
           local name, n = g.name, n_into
           if stored and stored ~= tag then
@@ -349,7 +344,7 @@ local function tune_groups(all, state, line, places, turns, groups, opens)
       end
     end
   end
-  local left = light and light.flights
+  local left, starts = light and light.flights, light and light.starts
   for i = 1, left and #left or 0 do
     local flights = left[i]
     if flights then
@@ -360,7 +355,7 @@ local function tune_groups(all, state, line, places, turns, groups, opens)
         HEADS[flights] = head
       end
       n_into = n + 2
-      into[n + 1], into[n_into], set[n + 1], set[n_into] = TEXTS[flights], tag .. '\t' .. name, name, head .. tag
+      into[n + 1], into[n_into], set[n + 1], set[n_into] = TEXTS[flights], tag .. '\t' .. name, name, starts and head .. tag .. starts[i] or head .. tag
     end
   end
   for _, g in ipairs(others) do tune_group(g, out, into, closed, until_ms, gone, set) end

@@ -1,5 +1,5 @@
 -- joins: jobs of groups that a take moves to line, from due and from lists of parked jobs, before it picks the ones to take.
--- needs: limits clock queuelimit line groups turns
+-- needs: limits clock queuelimit starts line groups turns
 
 -- A job of a group never starts from due, from ready or from a list of parked jobs: there it would not wait for its turn. A take that finds it there adds
 -- it to line: at its place, if it has one, else at the end. all.joins has these jobs.

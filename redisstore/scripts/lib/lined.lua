@@ -1,5 +1,5 @@
 -- lined: occurrences that belong to groups, for the scripts that withdraw an occurrence which was not taken.
--- needs: clock queuelimit line groups
+-- needs: clock queuelimit starts line groups
 
 -- Such an occurrence has an entry in places from the moment it is placed. It is in due, and once it is due, in line. So its group has no flight of it,
 -- and it is no blocker: if it leaves, no other job may start because of that.

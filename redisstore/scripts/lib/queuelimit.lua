@@ -158,10 +158,10 @@ local function next_start(limit, next_ms, waiting)
   return waiting and at_ms or math.max(at_ms, next_ms)
 end
 
--- limit_text returns the field in its stored form; bare: only the pairs, each behind a blank.
-local function limit_text(limit, bare)
+-- limit_text returns the field in its stored form.
+local function limit_text(limit)
   if limit.unreadable then return limit.unreadable end
-  local text = bare and '' or string.format('%d %d %d %d', limit.running, limit.starts, limit.per, limit.flights)
+  local text = string.format('%d %d %d %d', limit.running, limit.starts, limit.per, limit.flights)
   for _, pair in ipairs(limit.pairs) do text = text .. string.format(' %d:%d:%d', pair.last, math.floor(pair.span), pair.n) end
   return text
 end

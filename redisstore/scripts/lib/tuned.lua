@@ -1,5 +1,5 @@
 -- tuned: the groups of jobs that a script moves or ends, without a flight: each such script opens them before its first write, and tunes them at its end.
--- needs: clock queuelimit line groups
+-- needs: clock queuelimit starts line groups
 
 -- open_tuned returns the table of the groups of jobs. flag, rules: the fields groups and grules of state; entries: the jobs' entries in places,
 -- with any indexes. line, places, turns, groups, grules, opens: the keys.

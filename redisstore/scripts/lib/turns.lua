@@ -1,5 +1,5 @@
 -- turns: which jobs of groups a take gets, and in which order.
--- needs: clock queuelimit line groups
+-- needs: clock queuelimit starts line groups
 
 -- A slot that is free goes to a group in turns. With c = (F + 1) / W, the share that each unit of weight has when this slot is taken:
 --   1. a group that lacks a whole slot, flights + 1 <= c * weight, comes first: the one with the least flights / weight, then the least tag;
@@ -9,36 +9,47 @@
 local SHARES = 16 -- how many different shares of groups compete at most
 local CHUNK = 16 -- how many groups are read of each share after the first ones
 
--- A light group is a usual one without a rule of which flights have ended, and nothing else has happened: it has jobs in line, and remains in turns with its
--- tag. It has no table until something else happens to it, as most of those of a busy call. all.light: at: name -> index; lists of names, texts, tags and
--- flights (false: it is not light, or not any more).
+-- A light group is one without a rule of its own of which flights have ended, and nothing else has happened: it has jobs in line, and remains in turns with
+-- its tag and its starts. It has no table until something else happens to it, as most of those of a busy call. all.light: at: name -> index; lists of names,
+-- texts, tags, starts (nil: they are not limited) and flights (false: it is not light, or not any more).
 
 -- read_light creates the table of a light group; i: its index.
 local function read_light(all, i)
   local light, n = all.light, #all.list + 1
   local name, tag, flights = light.names[i], light.tags[i], light.flights[i]
-  local g = { name = name, text = light.texts[i], where = 't', flights = flights, counted = flights, weight = 1, rule = all.default, tag = tag, stored = tag,
-    usual = true, has = true, resumes = false }
+  local g
+  if light.starts then
+    g = { name = name, text = light.texts[i], where = 't', flights = flights, counted = flights, weight = 1, rule = all.default, tag = tag, stored = tag,
+      starts = light.starts[i], has = true, resumes = false }
+  else
+    g = { name = name, text = light.texts[i], where = 't', flights = flights, counted = flights, weight = 1, rule = all.default, tag = tag, stored = tag,
+      usual = true, has = true, resumes = false }
+  end
   light.flights[i] = false
   all.of[name], all.list[n] = g, g
   return g
 end
 
--- end_light notes the ends of flights of usual groups in all.light. names: the groups, each once, of which the table has none; ended: how many flights of
--- each have ended; groups: the key. Returns the names of the other groups. Only for partitions without rules, and without a purge.
-local function end_light(all, names, ended, groups)
+-- end_light notes the ends of flights of groups in all.light. names: the groups, each once, of which the table has none; ended: how many flights of
+-- each have ended; groups, grules: the keys. Returns the names of the other groups. Only for partitions without a purge.
+local function end_light(all, names, ended, groups, grules)
+  read_default(all, grules)
+  local rule = all.default
+  if rule.simple == 0 or rule.weight ~= 1 then return names end
+  local own, starts = all.rules and not all.alike and redis.call('HMGET', grules, unpack(names)), rule.starts > 0 and {} or nil
   local texts, tags, left, others, f = redis.call('HMGET', groups, unpack(names)), {}, {}, {}, all.f
   for i = 1, #names do
     local name, text = names[i], texts[i]
-    local flights, less = text and #text == 43 and usual_flights(text) or 0, ended[name]
-    if flights >= less then
-      tags[i], left[i], ended[name], f = string_sub(text, 6), flights - less, i, f - less
+    local flights, less = text and (starts or #text == 43) and usual_flights(text) or 0, ended[name]
+    local those = starts and flights >= less and starts_of.text(text)
+    if flights >= less and flights - less < rule.simple and not (own and own[i]) and (those or not starts) then
+      tags[i], left[i], ended[name], f = string_sub(text, 6, 43), flights - less, i, f - less
+      if starts then starts[i] = those end
     else
       left[i], ended[name], others[#others + 1] = false, nil, name
     end
   end
-  all.default = all.default or group_rule(all, false)
-  all.light, all.f = { read = read_light, at = ended, names = names, texts = texts, tags = tags, flights = left }, f > 0 and f or 0
+  all.light, all.f = { read = read_light, at = ended, names = names, texts = texts, tags = tags, starts = starts, flights = left }, f > 0 and f or 0
   return others
 end
 
@@ -114,9 +125,11 @@ end
 -- place_now decides where a group belongs before the script writes.
 local function place_now(all, g, line)
   local read, has = g.read, true -- as where says, as long as nothing has left its line
-  if g.usual and g.where == 't' and (not read or read[g.at] and not g.out) then
+  local starts = g.starts and not g.blocker
+  if (g.usual or starts) and g.where == 't' and (not read or read[g.at] and not g.out) then
     local rule, flights = g.rule, g.flights
-    if flights < rule.simple and g.weight == rule.weight then -- as place_group does it
+    -- as place_group does it. A group in turns of which the starts were not counted had a free one when it came there
+    if flights < rule.simple and g.weight == rule.weight and not (starts and g.used and g.used >= rule.starts) then
       local f = all.f + flights - g.counted
       all.f, g.counted, g.has, g.resumes = f > 0 and f or 0, flights, true, false
       if g.idle then g.idle = nil end
@@ -188,7 +201,9 @@ local function read_turns(all, n, turns, groups, grules, line, places)
   local new = {} -- a rule may have changed since
   for i = 1, (all.rules or all.weighted) and #names or 0 do
     local g = of[names[i]]
-    if all.rules and not (g.usual and g.where == 't' and g.flights < g.rule.simple and g.weight == g.rule.weight) or g.weight ~= 1 then new[#new + 1] = g end
+    local rule = g.rule
+    local steady = g.where == 't' and g.flights < rule.simple and g.weight == rule.weight and (g.usual or g.starts and not g.blocker and starts_of.count(g) < rule.starts)
+    if all.rules and not steady or g.weight ~= 1 then new[#new + 1] = g end
   end
   if all.blocked then find_blockers(new, line, places) end
   for _, g in ipairs(new) do place_now(all, g, line) end
@@ -212,8 +227,15 @@ local function file_group(files, g, last)
   return file
 end
 
--- file_groups returns the files of all groups that may get one of n slots.
-local function file_groups(all, n)
+-- may_start reports whether a group in turns has a free start: if a rule has changed since, it may have none, and then leaves turns. line: the key.
+local function may_start(all, g, line)
+  if not g.starts or starts_of.count(g) < g.rule.starts then return true end
+  place_now(all, g, line)
+  return false
+end
+
+-- file_groups returns the files of all groups that may get one of n slots. line: the key.
+local function file_groups(all, n, line)
   local files, list, file, flights, weight, at = { list = {} }, all.list, nil, nil, nil, nil
   for i = all.known + 1, #list do -- as turns has them: in order
     local g = list[i]
@@ -231,7 +253,7 @@ local function file_groups(all, n)
   if file then file.last = at end
   for i = 1, #list do -- the call has changed these, or may have
     local g = list[i]
-    if not g.idle and g.where == 't' then file_group(files, g) end
+    if not g.idle and g.where == 't' and may_start(all, g, line) then file_group(files, g) end
   end
   local light = all.light
   local left, tags, as, last = light and light.flights, light and light.tags, nil, nil -- last: the tag of the n-th one with as many flights as as
@@ -244,7 +266,8 @@ local function file_groups(all, n)
     end
     -- if n groups with as many flights come before it, it gets no slot
     if flights and not (last and last < tags[i]) then
-      file_group(files, read_light(all, i))
+      local g = read_light(all, i)
+      if may_start(all, g, line) then file_group(files, g) end
       as = nil
     end
   end
@@ -280,13 +303,6 @@ local function start_job(all, g, member, id, line)
   place_now(all, g, line)
 end
 
--- keep_limit returns a copy of what start_job changes of the limit of a group.
-local function keep_limit(limit)
-  local kept = { used = limit.used, state = limit.state, pairs = {} }
-  for i, pair in ipairs(limit.pairs) do kept.pairs[i] = { last = pair.last, span = pair.span, n = pair.n } end
-  return kept
-end
-
 -- goes_ahead reports whether a job of the group may be taken ahead: it would keep others of the group from starting while it waits for a slot of
 -- its worker. So of a group whose starts are limited, or whose jobs run in order, none is; and of one with a limit of flights at most half. Of
 -- many groups with one flight each, one of each may be taken ahead: else each slot would be idle for a round trip after each job.
@@ -298,9 +314,9 @@ end
 -- pick_turns picks at most n jobs to take, those from ahead on to take ahead: all.picks has their IDs, all.members their members of line, and all.picked
 -- their groups. line: the key.
 local function pick_turns(all, n, ahead, line)
-  local picks, members, picked, tags, kept, files = {}, {}, {}, {}, {}, file_groups(all, n)
-  -- what keep_picks needs to undo a pick: tags: the tag before; kept, if the group has starts or an order: what start_job changes of them
-  all.picks, all.members, all.picked, all.tags, all.kept = picks, members, picked, tags, kept
+  local picks, members, picked, tags, kept, starts, used, files = {}, {}, {}, {}, {}, {}, {}, file_groups(all, n, line)
+  -- what keep_picks needs to undo a pick: tags, starts, used: those before; kept, if the group has an order: what start_job changes of it
+  all.picks, all.members, all.picked, all.tags, all.kept, all.starts, all.used = picks, members, picked, tags, kept, starts, used
   all.before = { turns = all.turns, micros = all.micros, w = all.w, f = all.f }
   local count = 0
   while count < n do
@@ -309,7 +325,8 @@ local function pick_turns(all, n, ahead, line)
     local first = file.first
     local g = file[first]
     file.first = first + 1
-    local fits, left, usual = count + 1 < ahead or goes_ahead(all, g), n - count, g.usual
+    local rule, limited = g.rule, g.starts
+    local fits, left, usual = count + 1 < ahead or goes_ahead(all, g), n - count, g.usual or limited and not g.blocker and not rule.ordered
     local member, fresh
     if fits and usual and not g.read and not g.added and not g.out then
       local name = g.name
@@ -323,11 +340,9 @@ local function pick_turns(all, n, ahead, line)
       local id = string_sub(member, #g.name + 19) -- as job_of
       count = count + 1
       picks[count], members[count], picked[count], tags[count] = id, member, g, g.tag
-      if not usual and (g.limit or g.rule.ordered) then
-        kept[count] = { blocker = g.blocker, resumes = g.resumes, limit = g.limit and keep_limit(g.limit) }
-      end
-      local rule = g.rule
-      if fresh and fresh[2] and g.flights + 1 < rule.simple and g.weight == rule.weight then -- as start_job
+      if limited then starts[count], used[count] = limited, g.used end
+      if not usual and rule.ordered then kept[count] = { blocker = g.blocker, resumes = g.resumes } end
+      if fresh and fresh[2] and g.flights + 1 < rule.simple and g.weight == rule.weight and not (limited and g.used + 1 >= rule.starts) then -- as start_job
         add_flight(all, g, id)
         local flights = g.flights
         local f = all.f + flights - g.counted
@@ -352,13 +367,11 @@ local function keep_picks(all, keeps, leaves, line)
   if not undone then return all.members or members end
   for name, value in pairs(all.before) do all[name] = value end
   for i = #picks, 1, -1 do
-    local g, kept = all.picked[i], all.kept[i]
+    local g, kept, starts = all.picked[i], all.kept[i], all.starts[i]
     g.where, g.flights, g.tag = 't', g.flights - 1, all.tags[i]
     g.counted = g.flights
-    if kept then
-      g.blocker, g.resumes = kept.blocker, kept.resumes
-      if g.limit then g.limit.used, g.limit.state, g.limit.pairs = kept.limit.used, kept.limit.state, kept.limit.pairs end
-    end
+    if kept then g.blocker, g.resumes = kept.blocker, kept.resumes end
+    if starts then g.starts, g.used = starts, all.used[i] end
     g.at, g.out, g.has = 1, nil, nil -- tune_groups reads its line, if no job of it is taken
   end
   for i, id in ipairs(picks) do

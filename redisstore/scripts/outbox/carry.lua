@@ -23,7 +23,7 @@
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, INBOX = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local LINE, PLACES, TURNS, GROUPS, GRULES, OPENS = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local FORGET_US = 604800000000 -- the marks of sources that have carried nothing for so long are removed: a token takes the place of each
--- uses: limits clock layout strings outbox due queuelimit waiting line groups tuned
+-- uses: limits clock layout strings outbox due queuelimit waiting starts line groups tuned
 local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'stale', 'groups', 'grules')
 local refusal = newer(state[2])
 if refusal then return refusal end

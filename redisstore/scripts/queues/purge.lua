@@ -33,7 +33,7 @@ local ONCE, LAST, RESULTS, KEPT = KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local LINE, TURNS, GROUPS, GRULES, OPENS = KEYS[20], KEYS[21], KEYS[22], KEYS[23], KEYS[24]
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: the number of known ones in behind
 local BOTH = 1024 -- both counts, which are lower, are stored as one number
--- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual forget line queuelimit groups tuned
+-- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual forget line queuelimit starts groups tuned
 local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules', 'batches')
 local refusal = newer(state[1])
 if refusal then return refusal end

@@ -211,7 +211,7 @@ local listed = redis.call('ZCARD', UNHANDLED)
 local tune -- writes what has changed for them, and wakes a worker if one of them may start a job
 if state[5] then
   local function pieces()
-    -- uses: queuelimit line groups tuned gate wake
+    -- uses: queuelimit starts line groups tuned gate wake
     local entries = {}
     for i, entry in ipairs(#dying > 0 and redis.call('HMGET', PLACES, unpack(dying)) or {}) do entries[i] = entry or nil end
     local all = open_tuned(state[5], state[6], entries, LINE, PLACES, TURNS, GROUPS, GRULES, OPENS)

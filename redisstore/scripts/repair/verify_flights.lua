@@ -21,7 +21,7 @@ local IDLE, READY, DUE = KEYS[9], KEYS[10], KEYS[11]
 local INFLIGHT, NAMES = 11, 3 -- the hashes come behind KEYS[11], the names of their sessions behind ARGV[3]
 local MAX_FLIGHTS = 5000
 local repairs, n_sessions = ARGV[1] == '1', tonumber(ARGV[2])
--- uses: limits clock layout session gate wake alarm due queuelimit waiting line groups repaired
+-- uses: limits clock layout session gate wake alarm due queuelimit waiting starts line groups repaired
 local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules', 'paused', 'limit')
 local refusal = newer(state[1])
 if refusal then return refusal end

@@ -19,7 +19,7 @@
 local STATE, LINE, PLACES, JOBS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local TURNS, GROUPS, GRULES, OPENS = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local IDLE, READY, DUE = KEYS[9], KEYS[10], KEYS[11]
--- uses: limits clock layout strings gate wake alarm due queuelimit waiting line groups tuned entry repaired
+-- uses: limits clock layout strings gate wake alarm due queuelimit waiting starts line groups tuned entry repaired
 local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules', 'paused', 'limit')
 local refusal = newer(state[1])
 if refusal then return refusal end

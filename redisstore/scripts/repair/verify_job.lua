@@ -169,7 +169,7 @@ if not repairs then return answer end
 local has_groups = false -- a job belongs to a group
 for i = 1, n do has_groups = has_groups or grouped.entries[i] ~= nil end
 local function pieces()
-  -- uses: queuelimit groups tuned due waiting alarm repaired
+  -- uses: queuelimit starts groups tuned due waiting alarm repaired
   local all = open_tuned(state[3], state[4], grouped.entries, LINE, PLACES, KEYS[19], KEYS[20], KEYS[21], KEYS[22])
   return function(ended)
     for i in pairs(ended) do unblock_job(all, ids[i], grouped.entries[i]) end

@@ -118,7 +118,7 @@ end
 local grouped -- nil: no job has a group
 if state[6] or ARGV[10] ~= '' then
   local function pieces() -- a function has locals of its own: here they would be too many
-    -- uses: line groups
+    -- uses: starts line groups
     local all, members, entries, group, gone = open_groups(state[6], state[7]), {}, {}, ARGV[10], {}
     local found = find_grouped(state[6], KEYS[21], KEYS[20], ids)
     for i in pairs(found.members) do exists[i] = true end

@@ -79,7 +79,7 @@ local draw = math.max(tonumber(state[1] or 0) + 1, now_us)
 local lined -- nil: no job has a group
 if state[3] then
   local function pieces() -- a function has locals of its own: here they would be too many
-    -- uses: queuelimit line groups lined
+    -- uses: queuelimit starts line groups lined
     return open_lined(state[3], state[4], KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21], KEYS[22])
   end
   lined = pieces()

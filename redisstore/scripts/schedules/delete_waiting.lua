@@ -30,7 +30,7 @@
 local DUE, DEAD, READY, JOBS, CRASHES, BEHIND, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local STATE, UNHANDLED, PARKED, STALE = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local name, place, at = ARGV[1], ARGV[2], ARGV[3]
--- uses: limits clock layout strings definition envelope open flight parked forget line queuelimit groups tuned gate wake
+-- uses: limits clock layout strings definition envelope open flight parked forget line queuelimit starts groups tuned gate wake
 local layout = redis.call('HGET', STATE, 'layout')
 local refusal = newer(layout)
 if refusal then return refusal end

@@ -83,7 +83,7 @@ if yields and h.generation ~= ARGV[3] then return { '', '', '', '', '', '', '', 
 local lined -- nil: no job has a group
 if state[2] then
   local function pieces() -- a function has locals of its own: here they would be too many
-    -- uses: limits queuelimit line groups lined
+    -- uses: limits queuelimit starts line groups lined
     return open_lined(state[2], state[3], KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21])
   end
   lined = pieces()

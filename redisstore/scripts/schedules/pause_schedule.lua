@@ -56,7 +56,7 @@ if skips and (ARGV[7] ~= h.revision or ARGV[8] ~= stored_cursor) then return { w
 local lined -- nil: no job has a group
 if state[2] then
   local function pieces() -- a function has locals of its own: here they would be too many
-    -- uses: limits queuelimit line groups lined
+    -- uses: limits queuelimit starts line groups lined
     return open_lined(state[2], state[3], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18])
   end
   lined = pieces()

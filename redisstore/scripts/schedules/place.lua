@@ -118,7 +118,7 @@ end
 local join -- writes the groups of the occurrences
 if grouped then
   local function pieces() -- a function has locals of its own: here they would be too many
-    -- uses: line groups
+    -- uses: starts line groups
     local all, entries = open_groups(state[3], state[4]), {}
     check_groups(KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15])
     for i, group in pairs(group_of) do entries[#entries + 1], entries[#entries + 2] = ids[i], NO_PLACE .. ' ' .. group end

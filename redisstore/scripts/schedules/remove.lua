@@ -54,7 +54,7 @@ end
 local lined -- nil: no job has a group
 if state[2] then
   local function pieces() -- a function has locals of its own: here they would be too many
-    -- uses: limits queuelimit line groups lined
+    -- uses: limits queuelimit starts line groups lined
     return open_lined(state[2], state[3], KEYS[19], KEYS[20], KEYS[21], KEYS[22], KEYS[23], KEYS[24])
   end
   lined = pieces()

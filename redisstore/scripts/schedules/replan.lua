@@ -29,7 +29,7 @@ if refusal then return refusal end
 local lined -- nil: no job has a group
 if state[2] then
   local function pieces() -- a function has locals of its own: here they would be too many
-    -- uses: limits queuelimit line groups lined
+    -- uses: limits queuelimit starts line groups lined
     return open_lined(state[2], state[3], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13])
   end
   lined = pieces()

@@ -166,7 +166,7 @@ local paused, limit = state[1], read_limit(state[2])
 local grouped -- the functions for jobs that have groups; nil: none
 if state[5] or #replaced > 0 then
   local function pieces() -- a function has locals of its own: here they would be too many
-    -- uses: line groups
+    -- uses: starts line groups
     local all, names_read, ended = open_groups(state[5], state[6]), {}, {}
     local place_of, group_of, lined, placed, unplaced = {}, {}, {}, {}, {} -- of the jobs; what joins line; IDs and new entries of places; IDs that leave it
     for _, list in ipairs({ ids, dropped }) do

@@ -46,7 +46,7 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
       group_of[i], n_of[name] = name, (before or 0) + 1
     end
   end
-  if n_names > 0 and n_ids == n_finished and not state[12] and not state[13] then names = fn.end_light(first_ones, names, n_of, KEYS[32]) end
+  if n_names > 0 and n_ids == n_finished and not state[13] then names = fn.end_light(first_ones, names, n_of, KEYS[32], KEYS[33]) end
   fn.read_groups(first_ones, names, KEYS[31], KEYS[32], KEYS[33])
   if first_ones.blocked then fn.find_blockers(first_ones.list, LINE, PLACES) end
   local enters = {} -- other settlement -> the group that the job that follows enters at once
@@ -77,9 +77,7 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
       fn.end_flights(g, 1)
       local at = i and finished + begun + i
       local unbegun = i and (held[at + 1] ~= ARGV[at_fence + at] or string.sub(ARGV[at_other + 4 * i - 2], -1) == 'u')
-      if unbegun and (kind == 'b' or kind == 'e') and g.limit and fn.gives_back(g.limit, kind, ARGV[at_other + 4 * i - 2], ARGV[at_fence + at]) then
-        fn.count_flights(g.limit, 0, 0, 1)
-      end
+      if unbegun and (kind == 'b' or kind == 'e') and fn.starts_of.started(g, kind, ARGV[at_other + 4 * i - 2], ARGV[at_fence + at]) then fn.starts_of.give_back(g) end
       if occurs and (kind == 'b' or kind == 'm' or kind == 'w') then
         if unbegun and kind == 'b' then fn.return_turn(first_ones, g) end
       elseif kind == 'b' then

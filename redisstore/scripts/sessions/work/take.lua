@@ -90,7 +90,7 @@ if many and grouped and grouped.rules then
   for i, id in ipairs(grouped.picks) do group_of[id] = grouped.picked[i] end
   for i = 1, n_taken do
     local g = group_of[taken[i]]
-    local full = g and (g.rule.running > 0 and g.flights >= g.rule.running or g.limit and g.limit.used >= g.rule.starts)
+    local full = g and (g.rule.running > 0 and g.flights >= g.rule.running or g.starts and g.used >= g.rule.starts)
     letters[i] = g and g.rule.ordered and 'o' or full and 'f' or '.'
   end
   many.letters = n_taken > 0 and table.concat(letters) or nil
