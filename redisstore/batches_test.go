@@ -537,6 +537,25 @@ func TestALateReportChangesNothing(t *testing.T) {
 	})
 }
 
+// A home that went back to an earlier state may not know a partition: while members are left there, the partition reports once a minute.
+func TestAPartitionWithMembersReportsAgain(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		source, k := storesuite.DefaultPartition, b.store.keys.partition(storesuite.DefaultPartition)
+		b.filled("b", "m")
+		b.report(source)
+		at, now := b.client.ZScore(b.Context(), k.reports, "b").Val(), float64(b.serverTime().UnixMilli())
+		if at < now+50_000 || at > now+61_000 {
+			t.Errorf("the next report is due at %v, %v ms from now, want a minute", at, at-now)
+		}
+		taken := b.Take("s", 1)[0]
+		b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone, Batch: "b"})
+		b.report(source)
+		if n := b.client.ZCard(b.Context(), k.reports).Val(); n != 0 {
+			t.Errorf("%d reports are due after the end of all members", n)
+		}
+	})
+}
+
 // A partition that went back to an earlier state has a lower version than the home knows, until it is asked.
 func TestAPartitionThatWentBackIsRightAgainWhenItIsAsked(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -5,6 +5,7 @@
 -- ARGV two values for each: the batch, the version that its home has
 -- Returns time (us).
 local STATE, BATCHES, REPORTS = KEYS[1], KEYS[2], KEYS[3]
+local AGAIN_MS = 60000 -- while members are left, so that a home that went back to an earlier state knows this partition again
 -- uses: clock layout members
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
@@ -13,7 +14,9 @@ for i = 1, #ARGV, 2 do names[#names + 1] = ARGV[i] end
 redis.call('ZCARD', REPORTS)
 for i, text in ipairs(redis.call('HMGET', BATCHES, unpack(names))) do
   local c = counts_of(text)
-  if c.absent or whole(c.version) == ARGV[2 * i] then
+  if not c.absent and whole(c.version) == ARGV[2 * i] and members_left(c) > 0 then
+    again[#again + 1], again[#again + 2] = whole(now_ms + AGAIN_MS), names[i]
+  elseif c.absent or whole(c.version) == ARGV[2 * i] then
     gone[#gone + 1] = names[i]
   else
     c.told = now_ms
