@@ -22,6 +22,7 @@ const (
 	maxReporting  = 16                    // partitions that are reported at one time
 	maxNoted      = 10_000                // partitions that are remembered; a poll names the others again
 	reportPause   = 10 * time.Millisecond // between two reports of one partition
+	laterReport   = time.Second           // when counts are read that are not due yet: they are reported once a second
 	reportTimeout = 30 * time.Second
 	tendEvery     = 10 * time.Second // how often the homes are asked while there are batches, and a random part of up to the same time
 	tendFor       = 30 * time.Minute // how long after an answer that showed one
@@ -71,8 +72,11 @@ func (r *Reporter) Note(p protocol.Partition, reports, batches bool) {
 	if wakes {
 		r.tended = now.Add(tendEvery + rand.N(tendEvery))
 	}
-	if _, known := r.due[p]; reports && !known && len(r.due) < maxNoted {
-		at := now
+	if _, known := r.due[p]; !reports && !known && len(r.due) < maxNoted {
+		r.due[p], wakes = now.Add(laterReport), true
+	}
+	if at, known := r.due[p]; reports && (!known || at.After(now) && r.failures[p] == 0) && len(r.due) < maxNoted {
+		at = now
 		if r.active[p] {
 			at = now.Add(reportPause)
 		}

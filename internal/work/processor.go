@@ -259,6 +259,8 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 	if !call.SleepOn {
 		p.hint(l, &a.WaitHint, call.Serve, call.Lapses, now)
 		l.worked(call, a, now)
+	} else { // it has only settled jobs that are done
+		p.relay.batches.Note(l.partition(), a.Reports, a.Batches)
 	}
 	if a.Unreadable != "" && p.logged.Allow("unreadable "+a.Unreadable+" "+l.partition().Queue, now) {
 		logUnreadable(p.config, l.partition(), a.Unreadable)
