@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/storesuite"
 )
@@ -130,6 +132,44 @@ func TestAnEntryThatNobodyCanReadIsSetAside(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A job with the ID of an unreadable value exists in the queue, after a manual edit: it is kept as it is, and the value too.
+func TestAnUnreadableEntryReplacesNoJob(t *testing.T) {
+	onServersWith(t, repairing, func(b *bench) {
+		k := b.keys()
+		b.departs(storesuite.DefaultPartition, "mail", "b", 0)
+		b.client.HSet(b.Context(), k.outgoing, "mail\tb", "?")
+		b.Enqueue(storesuite.Job("b"))
+		body := b.client.HGet(b.Context(), k.jobs, "b").Val()
+		for _, f := range b.Verify(true) {
+			if f.Kind != protocol.FoundOutbox || f.ID != "b" || f.Repaired {
+				b.Errorf("found %+v, want the entry, not repaired", f)
+			}
+		}
+		b.Want("the job", b.client.HGet(b.Context(), k.jobs, "b").Val(), body)
+		b.Want("the outbox", b.outboxOf(storesuite.DefaultPartition), "1 wait, 0 delivered, 1 values")
+	})
+}
+
+// An entry is added after the others were read, and before the sums are compared: nothing is found, and no sum changes.
+func TestVerifyComparesNoSumsThatHaveChanged(t *testing.T) {
+	onServersWith(t, repairing|hookedCalls, func(b *bench) {
+		source := storesuite.DefaultPartition
+		b.departs(source, "mail", "a", 0)
+		added := false
+		verifying := b.hooked(func(cmd redis.Cmder) error {
+			if !added && slices.Contains(cmd.Args(), any("sums")) {
+				added = true
+				b.departs(source, "mail", "b", 0)
+			}
+			return nil
+		})
+		if _, err := verifying.Verify(b.Context(), true, func(f protocol.Finding) { b.Errorf("found %+v", f) }); err != nil || !added {
+			b.Fatal(err, added)
+		}
+		b.Verified()
+	})
 }
 
 // Why a line cannot be carried is shown until an entry of it was carried, or it is noted that the line is not blocked any more.
