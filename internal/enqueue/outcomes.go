@@ -102,8 +102,9 @@ func (o *outcomes) addOne(partition protocol.Partition, item *protocol.EnqueueIt
 func (o *outcomes) addUnknown(call *protocol.EnqueueCall, began time.Time) {
 	unsealed := &unsealedCall{caller: call.Caller, number: call.Number, began: began, jobs: len(call.Items), items: make([]protocol.EnqueueItem, 0, len(call.Items))}
 	for i := range call.Items {
-		if call.Items[i].Group == "" { // else its group may be full: then a call that was carried out has not added it
-			unsealed.items = append(unsealed.items, protocol.EnqueueItem{ID: strings.Clone(call.Items[i].ID), Own: call.Items[i].Own})
+		// A call that was carried out has not added a job whose group is full, or a manual run of a schedule with too many unfinished runs.
+		if item := &call.Items[i]; item.Group == "" && (item.Schedule == "" || item.MaxUnfinished == 0) {
+			unsealed.items = append(unsealed.items, protocol.EnqueueItem{ID: strings.Clone(item.ID), Own: item.Own})
 		}
 	}
 	o.mu.Lock()

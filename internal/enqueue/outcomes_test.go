@@ -50,3 +50,22 @@ func TestTheOutcomesThatAreRememberedAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// A call that was carried out may have refused a job whose group was full, or a manual run of a schedule that had too many unfinished runs. So such a job is not
+// known to be enqueued if only the outcome of its call becomes known.
+func TestARefusableJobIsNotKnownByItsCall(t *testing.T) {
+	var o outcomes
+	p := protocol.Partition{Queue: "a"}
+	items := []protocol.EnqueueItem{
+		{ID: "plain", Own: true}, {ID: "grouped", Own: true, Group: "g"},
+		{ID: "s#1", Schedule: "s"}, {ID: "s#2", Schedule: "s", MaxUnfinished: 3},
+	}
+	call := protocol.EnqueueCall{Partition: p, Number: 1, Items: items}
+	o.addUnknown(&call, time.Now())
+	o.resolve(p, protocol.SealedDone)
+	for i, want := range []bool{true, false, true, false} {
+		if known := o.answer(p, &items[i], time.Now()); known != want {
+			t.Errorf("job %q of a call that was carried out is known: %v, want %v", items[i].ID, known, want)
+		}
+	}
+}
