@@ -76,6 +76,7 @@ func (d *Dashboard) allRoutes() []route {
 	routes := []route{
 		{http.MethodGet, "events", View, 0, (*call).events},
 		{http.MethodGet, "search", View, 0, (*call).search},
+		{http.MethodPost, "failures/{job}/reveal", Reveal, guard.MaxBody, (*call).revealCommon},
 		{http.MethodPost, "jobs/{queue}/{id}/reveal", Reveal, guard.MaxBody, (*call).reveal},
 	}
 	for _, form := range forms {

@@ -41,7 +41,7 @@ func AcknowledgeGroups(c *Changer, ctx context.Context, f *Form) (Answer, error)
 		answer.Said = "Nothing was changed: no group is ticked."
 		return answer, nil
 	}
-	found, err := c.grouped(ctx, ids, f.Fields.Get("filter"))
+	found, err := c.grouped(ctx, f)
 	if err != nil {
 		return answer, err
 	}

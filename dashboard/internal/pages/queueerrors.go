@@ -46,34 +46,38 @@ func (s *Site) errorsOf(ctx context.Context, m *Queue, standing *Standing) error
 		return err
 	}
 	m.MoreErrors = max(0, len(shapes)-maxErrorRows)
-	from := standing.Now().Truncate(time.Hour).Add(-(dayHours - 1) * time.Hour)
-	for _, shape := range shapes[:len(shapes)-m.MoreErrors] {
-		row := ErrorRow{Job: shape.Job, Text: shape.Shape, Known: true, Failed: shape.Failed, First: shape.First, Last: shape.Last}
-		switch {
-		case s.hooks.Bare || s.hooks.RedactError != nil: // a shape is not the text that the application would redact: its pattern may not match it
-			row.Text, row.Known = hiddenError, false
-		case row.Text == "":
-			row.Text, row.Known = unknownError, false
-		}
-		if row.Job == otherErrorJobs {
-			row.Job = ""
-		}
-		var versions []string
-		for _, v := range shape.Versions {
-			versions = append(versions, v.Version)
-		}
-		row.Versions = strings.Join(versions, ", ")
-		hours := map[int64]int{}
-		for _, hour := range shape.Hours {
-			hours[hour.Hour.Unix()] = int(hour.Failed)
-		}
-		if shape.Last.After(from) {
-			chart := svg.Spark{Title: "Failed in the last day", Values: dayOf(hours, from), Tone: svg.Fail, Bars: true, From: from, Step: time.Hour}
-			row.Day = chart.SVG()
-		}
-		m.Errors = append(m.Errors, row)
+	for i := range shapes[:len(shapes)-m.MoreErrors] {
+		m.Errors = append(m.Errors, s.errorRow(&shapes[i], standing.Now()))
 	}
 	return nil
+}
+
+// errorRow returns the row of a shape.
+func (s *Site) errorRow(shape *chime.ErrorShape, now time.Time) ErrorRow {
+	row := ErrorRow{Job: shape.Job, Text: shape.Shape, Known: true, Failed: shape.Failed, First: shape.First, Last: shape.Last}
+	switch {
+	case s.hooks.Bare || s.hooks.RedactError != nil: // a shape is not the text that the application would redact: its pattern may not match it
+		row.Text, row.Known = hiddenError, false
+	case row.Text == "":
+		row.Text, row.Known = unknownError, false
+	}
+	if row.Job == otherErrorJobs {
+		row.Job = ""
+	}
+	var versions []string
+	for _, v := range shape.Versions {
+		versions = append(versions, v.Version)
+	}
+	row.Versions = strings.Join(versions, ", ")
+	hours := map[int64]int{}
+	for _, hour := range shape.Hours {
+		hours[hour.Hour.Unix()] = int(hour.Failed)
+	}
+	if from := now.Truncate(time.Hour).Add(-(dayHours - 1) * time.Hour); shape.Last.After(from) {
+		chart := svg.Spark{Title: "Failed in the last day", Values: dayOf(hours, from), Tone: svg.Fail, Bars: true, From: from, Step: time.Hour}
+		row.Day = chart.SVG()
+	}
+	return row
 }
 
 // shapes caches the errors of queues that are being viewed. The zero value is empty.

@@ -28,12 +28,15 @@ type Site struct {
 	hours     hours
 	shapes    shapes
 	names     names
+	kinds     kinds
+	versions  versions
 	runs      *histories[*chime.RunInfo]
 	days      *histories[chime.RunDay]
 	summaries *summaries
 	calendar  calendar
 	found     cache[*jobList]
 	grouped   cache[*grouping]
+	failure   cache[*failureReading]
 	sampled   cache[*groupSample]
 
 	reads   sync.Mutex // one reading at a time
@@ -183,6 +186,7 @@ func (s *Site) Now() time.Time {
 func (s *Site) Forget(schedules bool) {
 	s.found.forget()
 	s.grouped.forget()
+	s.failure.forget()
 	s.sampled.forget()
 	if schedules {
 		s.directory.forget()

@@ -57,6 +57,7 @@ type Nav struct {
 
 var rail = []Nav{
 	{Path: "", Name: "Overview", Icon: "layout-dashboard", Key: "o"},
+	{Path: "problems", Name: "Problems", Icon: "hourglass", Key: "p"},
 	{Path: "schedules", Name: "Schedules", Icon: "calendar-clock", Key: "s"},
 	{Path: "calendar", Name: "Calendar", Icon: "calendar-days", Key: "c"},
 	{Path: "queues", Name: "Queues", Icon: "layers", Key: "q"},

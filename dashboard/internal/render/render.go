@@ -49,7 +49,7 @@ type View struct {
 func (v View) With(model any) View { return View{v.Frame, model} }
 
 // scripts are the scripts that only one page has, by the name of its template.
-var scripts = map[string]string{"calendar": "chart.js", "editor": "preview.js", "failures": "find.js", "jobs": "find.js", "overview": "chart.js", "queue": "chart.js", "schedule": "chart.js"}
+var scripts = map[string]string{"calendar": "chart.js", "editor": "preview.js", "failure": "find.js", "failures": "find.js", "jobs": "find.js", "kind": "chart.js", "overview": "chart.js", "queue": "chart.js", "schedule": "chart.js"}
 
 // key returns a hash of a text, for the ID of a row: rows with an ID keep the focus when a list changes.
 func key(text string) string {

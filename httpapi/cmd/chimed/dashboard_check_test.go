@@ -157,6 +157,7 @@ var demands = map[string]demand{
 	"POST /jobs/bulk requeue":                    {"admin", "admin"},
 	"POST /jobs/bulk cancel":                     {"admin", "admin"},
 	"POST /jobs/bulk delete":                     {"admin", "admin"},
+	"POST /failures/{job}/reveal":                {"admin", "admin"},
 	"POST /failures/bulk requeue":                {"admin", "admin"},
 	"POST /failures/bulk delete":                 {"admin", "admin"},
 	"POST /failures/bulk acknowledge":            {"admin", "admin"},
@@ -192,7 +193,7 @@ func TestTheDashboardDemandsWhatTheAPIDemands(t *testing.T) {
 		method, rest, _ := strings.Cut(route, " ")
 		path, verb, _ := strings.Cut(rest, " ")
 		for target, lowest := range map[string]string{"demo:live": want.job, "nightly": want.program} {
-			to := strings.NewReplacer("{name}", target, "{queue}", "default", "{id}", url.PathEscape(target+"@1")).Replace(path)
+			to := strings.NewReplacer("{name}", target, "{queue}", "default", "{id}", url.PathEscape(target+"@1"), "{job}", "report").Replace(path)
 			fields := []string{"verb", verb, "id", target, "of", target, "name", target}
 			if strings.HasPrefix(path, "/jobs/") || strings.HasPrefix(path, "/failures/") {
 				fields[3] = "default/" + target
