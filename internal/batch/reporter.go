@@ -22,7 +22,7 @@ const (
 	maxReporting  = 16                    // partitions that are reported at one time
 	maxNoted      = 10_000                // partitions that are remembered; a poll names the others again
 	reportPause   = 10 * time.Millisecond // between two reports of one partition
-	laterReport   = time.Second           // when counts are read that are not due yet: they are reported once a second
+	reportEvery   = time.Second           // how often the counts of a partition are reported while members are left
 	reportTimeout = 30 * time.Second
 	tendEvery     = 10 * time.Second // how often the homes are asked while there are batches, and a random part of up to the same time
 	tendFor       = 30 * time.Minute // how long after an answer that showed one
@@ -60,7 +60,7 @@ func NewReporter(store Store, carry func(protocol.Partition), log *slog.Logger) 
 	}
 }
 
-// Note records what an answer shows: a partition has counts that are to be reported, or has counts of batches at all. It does not block.
+// Note records what an answer shows: a partition has counts that are to be reported now, or soon. It does not block.
 func (r *Reporter) Note(p protocol.Partition, reports, batches bool) {
 	if !reports && !batches {
 		return
@@ -72,15 +72,16 @@ func (r *Reporter) Note(p protocol.Partition, reports, batches bool) {
 	if wakes {
 		r.tended = now.Add(tendEvery + rand.N(tendEvery))
 	}
-	if _, known := r.due[p]; !reports && !known && len(r.due) < maxNoted {
-		r.due[p], wakes = now.Add(laterReport), true
+	at, known := r.due[p]
+	next := now.Add(reportEvery) // a change is reported so much later, and no answer may show that
+	switch {
+	case reports && r.active[p]:
+		next = now.Add(reportPause)
+	case reports:
+		next = now
 	}
-	if at, known := r.due[p]; reports && (!known || at.After(now) && r.failures[p] == 0) && len(r.due) < maxNoted {
-		at = now
-		if r.active[p] {
-			at = now.Add(reportPause)
-		}
-		r.due[p], wakes = at, true
+	if !known && len(r.due) < maxNoted || known && r.failures[p] == 0 && next.Before(at) {
+		r.due[p], wakes = next, true
 	}
 	r.mu.Unlock()
 	if wakes {
