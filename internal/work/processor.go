@@ -260,7 +260,7 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 		p.hint(l, &a.WaitHint, call.Serve, call.Lapses, now)
 		l.worked(call, a, now)
 	} else { // it has only settled jobs that are done
-		p.relay.batches.Note(l.partition(), a.Reports, a.Batches)
+		p.relay.noteBatches(l, &a.WaitHint)
 	}
 	if a.Unreadable != "" && p.logged.Allow("unreadable "+a.Unreadable+" "+l.partition().Queue, now) {
 		logUnreadable(p.config, l.partition(), a.Unreadable)

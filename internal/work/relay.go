@@ -36,9 +36,14 @@ func (r *relay) note(l *lane, h *protocol.WaitHint, now time.Time) {
 	if h.Owes {
 		r.carrier.Note(at)
 	}
-	r.batches.Note(at, h.Reports, h.Batches)
+	r.noteBatches(l, h)
 	if h.Full && r.logged.Allow(at.Queue, now) {
 		r.log.Warn("chime: too many jobs that follow others wait to be brought to their queues: no job is taken until they are there", "event", "outbox.full",
 			"queue", at.Queue, "partition", at.Index)
 	}
+}
+
+// noteBatches notes what an answer to a lane's call shows of batches.
+func (r *relay) noteBatches(l *lane, h *protocol.WaitHint) {
+	r.batches.Note(l.partition(), h.Reports, h.Batches)
 }
