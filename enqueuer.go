@@ -111,8 +111,8 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 }
 
 // Use wraps Enqueue and EnqueueMany in middleware: functions that get an [EnqueueFunc] and return the one to call instead. The first
-// one is the outermost. Each is called once for each Enqueue, with one item, and once for each EnqueueMany. The items are a copy, so
-// middleware may append to their Options. Use panics on a nil middleware, and after the first call.
+// one is the outermost. Each is called once for each Enqueue, with one item, once for each EnqueueMany, and once for each 500 items of EnqueueBatch. The items are a
+// copy, so middleware may append to their Options. Use panics on a nil middleware, and after the first call.
 func (e *Enqueuer) Use(middleware ...func(EnqueueFunc) EnqueueFunc) {
 	if slices.ContainsFunc(middleware, func(m func(EnqueueFunc) EnqueueFunc) bool { return m == nil }) {
 		panic("chime: Use: nil middleware")
@@ -123,11 +123,15 @@ func (e *Enqueuer) Use(middleware ...func(EnqueueFunc) EnqueueFunc) {
 		panic("chime: Use: the enqueuer is in use already: add middleware before the first call")
 	}
 	e.middleware = append(e.middleware, middleware...)
-	around := EnqueueFunc(e.send)
+	e.around = e.wrap(e.send)
+}
+
+// wrap returns a function with all middleware around it.
+func (e *Enqueuer) wrap(around EnqueueFunc) EnqueueFunc {
 	for i := len(e.middleware) - 1; i >= 0; i-- {
 		around = e.middleware[i](around)
 	}
-	e.around = around
+	return around
 }
 
 // begin records that the enqueuer is in use.
@@ -303,6 +307,13 @@ func (e *Enqueuer) job(job *enqueue.Job, name string, args any, options []Enqueu
 	if s.replace && !s.own {
 		s.refuse(protocol.Invalid("replace", "without an ID", "together with ID or ArgsID"))
 	}
+	if s.replace && s.inBatch != "" {
+		s.refuse(protocol.Invalid("InBatch", "together with Replace", "one of the two: a job that replaces a member is a member too"))
+	}
+	if s.sameBatch {
+		s.refuse(protocol.Invalid("SameBatch", "of a job that follows no other one", "an option of the item of OnDone or OnDeath"))
+	}
+	job.Batch = s.inBatch
 	job.Replace, job.Expire, job.Group = s.replace, s.expire, s.group
 	job.Queue, job.ID, job.Own, job.ArgsID, job.Once, job.In, job.At = s.queue, s.id, s.own, s.argsID, s.once, s.in, s.at
 	job.MaxAttempts, job.Timeout, job.Details = s.maxAttempts, s.timeout, s.details()

@@ -382,3 +382,111 @@ func ExampleReplace() {
 	// in place of an earlier one: true
 	// delayed version 2
 }
+
+// An import: a job for each line, and a summary when all of them are done.
+func ExampleEnqueuer_EnqueueBatch() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	store := server.Store()
+	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
+	worker.Handle("line", func(context.Context, *chime.Job) error { return nil })
+	worker.Handle("summary", func(_ context.Context, job *chime.Job) error {
+		fmt.Println(job.BatchInfo.Done, "lines of", job.BatchInfo.ID, "are imported")
+		stop()
+		return nil
+	})
+
+	lines := []string{"anna,7", "ben,3", "cleo,5"}
+	_, err := chime.NewEnqueuer(store, chime.EnqueuerOptions{}).EnqueueBatch(ctx, chime.Batch{
+		ID: "may.csv",
+		Items: func(yield func(chime.Item, error) bool) {
+			for _, line := range lines {
+				if !yield(chime.Item{Name: "line", Args: line}, nil) {
+					return
+				}
+			}
+		},
+		Done: chime.Item{Name: "summary"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := chime.Run(ctx, worker); err != nil {
+		fmt.Println(err)
+	}
+	// Output: 3 lines of may.csv are imported
+}
+
+// A handler adds members to the batch of its job: here a folder adds its files.
+func ExampleInBatch() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	store := server.Store()
+	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
+	worker.Handle("folder", func(ctx context.Context, job *chime.Job) error {
+		_, err := enqueuer.EnqueueMany(ctx, []chime.Item{
+			{Name: "file", Args: "a.txt", Options: []chime.EnqueueOption{chime.InBatch(job), chime.ID(job.ID + "/a.txt")}},
+			{Name: "file", Args: "b.txt", Options: []chime.EnqueueOption{chime.InBatch(job), chime.ID(job.ID + "/b.txt")}},
+		})
+		return err
+	})
+	worker.Handle("file", func(context.Context, *chime.Job) error { return nil })
+	worker.Handle("report", func(_ context.Context, job *chime.Job) error {
+		fmt.Println(job.BatchInfo.Total, "members are done")
+		stop()
+		return nil
+	})
+
+	_, err := enqueuer.EnqueueBatch(ctx, chime.Batch{
+		ID:    "backup",
+		Items: func(yield func(chime.Item, error) bool) { yield(chime.Item{Name: "folder", Args: "home"}, nil) },
+		Done:  chime.Item{Name: "report"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := chime.Run(ctx, worker); err != nil {
+		fmt.Println(err)
+	}
+	// Output: 3 members are done
+}
+
+// How far a batch is, and how to stop it.
+func ExampleBatches_Cancel() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx := context.Background()
+	store := server.Store()
+	_, err := chime.NewEnqueuer(store, chime.EnqueuerOptions{}).EnqueueBatch(ctx, chime.Batch{ID: "letters", Items: func(yield func(chime.Item, error) bool) {
+		for n := range 10 {
+			if !yield(chime.Item{Name: "letter", Args: n, Options: []chime.EnqueueOption{chime.In(time.Hour)}}, nil) {
+				return
+			}
+		}
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	batches := chime.NewBatches(store)
+	batch, err := batches.Get(ctx, "letters")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(batch.State, batch.Left, "of", batch.Total, "left")
+	if batch, err = batches.Cancel(ctx, "letters"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(batch.State)
+	// Output:
+	// running 10 of 10 left
+	// cancelled
+}

@@ -30,7 +30,7 @@ import (
 // queue is on another node of a cluster, and that node cannot be reached, the job waits for it. Queue is refused if a schedule creates the job before it,
 // unless it is the queue of the schedule.
 //
-// Create the item with [Kind.Item], or use an [Item] with a job name. It may have the options of an attempt, Header, Keep, Queue, In, Group, OnDone
+// Create the item with [Kind.Item], or use an [Item] with a job name. It may have the options of an attempt, Header, Keep, Queue, In, Group, SameBatch, OnDone
 // and OnDeath. At, Expire, ID, ArgsID, Once and Replace are refused; if the item's kind has them as defaults, they are ignored. With a [Group], also one of [GroupBy], the new job
 // comes before the others of its group that wait, also if as many wait as the group's rule allows; with In too, it joins their end when it is due. In a group
 // whose jobs run in order ([GroupRule.Ordered]) it is the next one. The queue must have one partition.
@@ -139,10 +139,10 @@ func followerBody(item Item) ([]byte, error) {
 	}
 	for name, given := range map[string]bool{
 		"At": !own.at.IsZero(), "ID": own.own && !own.argsID, "ArgsID": own.argsID, "Once": own.once != 0, "Replace": own.replace,
-		"Expire": own.expire != 0,
+		"Expire": own.expire != 0, "InBatch": own.inBatch != "",
 	} {
 		if given {
-			own.refuse(protocol.Invalid("option", name, "an option of an attempt, Header, Keep, Queue, In, Group, OnDone or OnDeath"))
+			own.refuse(protocol.Invalid("option", name, "an option of an attempt, Header, Keep, Queue, In, Group, SameBatch, OnDone or OnDeath"))
 		}
 	}
 	if err := protocol.CheckName("job name", item.Name); err != nil {
@@ -164,9 +164,9 @@ func followerBody(item Item) ([]byte, error) {
 		details.In = own.in
 	}
 	details.Queue = job.queue
-	details.Group = cmp.Or(own.group, of.group)
+	details.Group, details.SameBatch = cmp.Or(own.group, of.group), own.sameBatch
 	e := wire.Envelope{Name: item.Name, Payload: payload, MaxAttempts: job.maxAttempts, Timeout: job.timeout}
-	if details.In > 0 || details.Queue != "" || details.Group != "" || job.details() != nil {
+	if details.In > 0 || details.Queue != "" || details.Group != "" || details.SameBatch || job.details() != nil {
 		e.Details = details
 	}
 	body := e.Encode()

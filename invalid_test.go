@@ -145,7 +145,7 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		{scheduler(SchedulerOptions{SafetyTick: 1}), "SchedulerOptions.SafetyTick", "1ns", "1s to 10m"},
 		{put("a", everyMinute, heavy.With(""), Header("b", strings.Repeat("x", 4000))), "header", "8002 bytes", "4096 bytes at most"},
 		{enqueue(nil, OnDeath(heavy.Item("", Header("b", strings.Repeat("x", 4000))))), "header", "8002 bytes", "4096 bytes at most"},
-		{enqueue(nil, OnDeath(Item{Name: "d", Options: []EnqueueOption{At(time.Now())}})), "option", "At", "an option of an attempt, Header, Keep, Queue, In, Group, OnDone or OnDeath"},
+		{enqueue(nil, OnDeath(Item{Name: "d", Options: []EnqueueOption{At(time.Now())}})), "option", "At", "an option of an attempt, Header, Keep, Queue, In, Group, SameBatch, OnDone or OnDeath"},
 		{put("a", everyMinute, Spread(-1)), "spread", "-1ns", "0, or 1ms to 1m0s, the shortest time between two of its occurrences"},
 		{put("a", everyMinute, Spread(time.Hour)), "spread", "1h0m0s", "0, or 1ms to 1m0s, the shortest time between two of its occurrences"},
 		{put("a", everyMinute, PauseAfter(-1)), "pause after", "-1", "0 to 100"},

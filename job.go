@@ -48,6 +48,11 @@ type Job struct {
 	// left out if it is longer than 64 KiB. Prior is nil in every other job. A Prior has no Prior of its own.
 	Prior *JobInfo `json:"prior,omitempty"`
 
+	// Batch is the ID of the batch of which it is a member; empty: it is none. See [Enqueuer.EnqueueBatch].
+	Batch string `json:"batch,omitempty"`
+	// BatchInfo is set in the jobs Done and Ended of a batch: the batch as it was at its end. Nil in every other job, also in members.
+	BatchInfo *BatchInfo `json:"batch_info,omitempty"`
+
 	Payload []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
 
 	offset time.Duration // how long after Planned it was due, see [Spread]

@@ -38,6 +38,7 @@ type JobInfo struct {
 	State    JobState `json:"state"`              // its state
 	Schedule string   `json:"schedule,omitempty"` // the schedule that created it, also for a manual run; empty: it was enqueued
 	Group    string   `json:"group,omitempty"`    // the group that it belongs to, see [Group]; empty: none. A done job has none
+	Batch    string   `json:"batch,omitempty"`    // the batch of which it is a member, see [Batch]; empty: none. A done job has none
 
 	Enqueued time.Time `json:"enqueued,omitzero"` // about when the job was enqueued, by the enqueuer's clock; zero: a schedule created the job
 	Planned  time.Time `json:"planned,omitzero"`  // when it was planned to run first; see [Job]
@@ -172,7 +173,7 @@ func (j *JobInfo) fill(message *wire.Envelope) {
 	}
 	j.Header, j.Keep, j.Retry = details.Header, details.Keep, RetryPolicy{details.Retry}
 	j.fillFollowers(details)
-	j.Group = details.Group
+	j.Group, j.Batch = details.Group, details.Batch
 	if !details.Enqueued.IsZero() {
 		j.Enqueued = details.Enqueued
 	}

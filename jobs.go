@@ -98,7 +98,7 @@ func (j *Jobs) List(ctx context.Context, filter JobFilter) iter.Seq2[*JobInfo, e
 // the order is that of the IDs. The partitions of a queue come one after the other. With an Order, the jobs of all partitions and of all the
 // filter's Queues come in one order, at the cost of a command for each partition and some more for those that have jobs on the page.
 //
-// With the states retrying and delayed, or with Name, Error, Group or Header, the jobs must be read to find those that match: at most 500 in a call. So
+// With the states retrying and delayed, or with Name, Error, Group, Batch or Header, the jobs must be read to find those that match: at most 500 in a call. So
 // a page may have few jobs, or none, and still have a Next. Waiting jobs of one group are read alone. A page of long jobs, more than 4 MiB together, is also shorter.
 func (j *Jobs) Page(ctx context.Context, filter JobFilter) (JobPage, error) {
 	err := j.ready(ctx)
@@ -143,7 +143,7 @@ func (j *Jobs) read(ctx context.Context, filter *JobFilter) (protocol.JobPage, e
 		return j.readIDs(ctx, filter)
 	}
 	call := protocol.JobPageCall{
-		Queue: filter.Queue, State: string(filter.State), Name: filter.Name, Error: filter.Error, Group: filter.Group, Tried: filter.State == JobRetrying,
+		Queue: filter.Queue, State: string(filter.State), Name: filter.Name, Error: filter.Error, Group: filter.Group, Batch: filter.Batch, Tried: filter.State == JobRetrying,
 		Order: string(filter.Order), Queues: filter.Queues, Before: filter.Before, Since: filter.Since, After: filter.After, Limit: cmp.Or(filter.Limit, defaultPage),
 	}
 	if filter.State == JobRetrying {

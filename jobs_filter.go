@@ -26,6 +26,7 @@ type JobFilter struct {
 	Name  string // they have this job name
 	Error string // their LastError contains this text
 	Group string // they belong to this group, see [Group]. A done job has none: its result is kept without its group
+	Batch string // they are members of this batch, see [Batch]. A done job is a member of none: its result is kept without its batch
 
 	// Header: they have these keys with exactly these values, see [Header]. A done job has none: its result is kept without its header.
 	Header map[string]string
@@ -93,6 +94,11 @@ func (f *JobFilter) validate() error {
 			errs = append(errs, err)
 		}
 	}
+	if f.Batch != "" {
+		if err := protocol.CheckID("JobFilter.Batch", f.Batch); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(f.Header)) {
 		if checkHeader(key, f.Header[key]) != nil {
 			errs = append(errs, protocol.Invalid("JobFilter.Header", key+"="+f.Header[key], "a key of 1 to 100 bytes without control characters, and a value, both UTF-8"))
@@ -155,7 +161,7 @@ func (s JobState) ordered() bool {
 
 // means reports whether a job of the queue matches the filter; at is the instant by which the job's state is ordered.
 func (f *JobFilter) means(job *JobInfo, at time.Time) bool {
-	return (f.State == "" || f.State == job.State) && (f.Name == "" || f.Name == job.Name) && (f.Group == "" || f.Group == job.Group) &&
+	return (f.State == "" || f.State == job.State) && (f.Name == "" || f.Name == job.Name) && (f.Group == "" || f.Group == job.Group) && (f.Batch == "" || f.Batch == job.Batch) &&
 		(f.Error == "" || strings.Contains(job.LastError, f.Error)) && f.hasHeader(job) && (f.Before.IsZero() || at.Before(f.Before)) && !at.Before(f.Since)
 }
 
@@ -171,7 +177,7 @@ func (f *JobFilter) hasHeader(job *JobInfo) bool {
 
 // selects reports whether jobs must be read to find those that match, apart from their states and instants.
 func (f *JobFilter) selects() bool {
-	return f.Name != "" || f.Error != "" || f.Group != "" || len(f.Header) > 0
+	return f.Name != "" || f.Error != "" || f.Group != "" || f.Batch != "" || len(f.Header) > 0
 }
 
 // distinctIDs returns the IDs in order, without repetitions.

@@ -18,7 +18,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// An EnqueueOption changes one job: In, At, Expire, ID, ArgsID, Once, Replace, and every JobOption.
+// An EnqueueOption changes one job: In, At, Expire, ID, ArgsID, Once, Replace, InBatch, SameBatch, and every JobOption.
 type EnqueueOption interface {
 	KindOption
 	TriggerOption
@@ -117,6 +117,9 @@ type enqueueSettings struct {
 	argsID  bool // the ID is created from the arguments
 	once    time.Duration
 	replace bool
+
+	inBatch   string // the batch that runs and of which it becomes a member; empty: none
+	sameBatch bool   // of a job that follows another one: it is a member of the batch of that one
 }
 
 type scheduleSettings struct {
@@ -202,6 +205,13 @@ type ownOption struct {
 
 func (o ownOption) kind(d *kindDefaults) {
 	d.problems = append(d.problems, protocol.Invalid("default", o.name, "an option that every job of the kind can have"))
+}
+
+// batchOption is ownOption for batches: a manual run of a schedule belongs to none.
+type batchOption struct{ ownOption }
+
+func (o batchOption) trigger(s *triggerSettings) {
+	s.refuse(protocol.Invalid("option of Trigger", o.name, "Args, or another option of one job: a manual run belongs to no batch"))
 }
 
 type scheduleOption func(*scheduleSettings)

@@ -77,6 +77,36 @@ func Replace() EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) { s.replace = true })
 }
 
+// InBatch makes the job a member of the batch of which another job is a member: the one whose handler calls Enqueue. So a batch grows while it runs. The
+// member that is running has not ended, so the batch does not end before the new job is a member. An item whose ID exists is not added, and becomes no member.
+//
+// job is the one that the handler has received. It is refused if it belongs to no batch, as the jobs Done and Ended of a batch. If the batch has ended
+// meanwhile, was cancelled or is unknown, the error is an *InvalidError that wraps ErrConflict or ErrNotFound. That happens only if the worker has lost its session.
+//
+// A handler that fails after it has enqueued members enqueues them again in its next attempt: give them an [ID]. Each call makes three round trips, and
+// EnqueueMany makes them once for each batch, queue and 500 items.
+func InBatch(job *Job) EnqueueOption {
+	return batchOption{ownOption{name: "InBatch", enqueueOption: func(s *enqueueSettings) {
+		switch {
+		case job == nil:
+			s.refuse(protocol.Because(protocol.Invalid("InBatch", "", "the job of a handler, a member of a batch"), "is nil"))
+		case job.Batch == "" && job.BatchInfo != nil:
+			s.refuse(protocol.Because(protocol.Invalid("InBatch", job.ID, "a member of a batch that runs"), "was added at the end of its batch"))
+		case job.Batch == "":
+			s.refuse(protocol.Because(protocol.Invalid("InBatch", job.ID, "a member of a batch"), "belongs to no batch"))
+		default:
+			s.inBatch = job.Batch
+		}
+	}}}
+}
+
+// SameBatch makes a job that follows another one, with [OnDone] or [OnDeath], a member of the batch to which that job belongs. It is a member from the end of the
+// job before it on, so the batch does not end between them. It has no effect if the job before it belongs to no batch. It is an option of the items of OnDone
+// and OnDeath only.
+func SameBatch() EnqueueOption {
+	return batchOption{ownOption{name: "SameBatch", enqueueOption: func(s *enqueueSettings) { s.sameBatch = true }}}
+}
+
 // In delays the job by d, at most 100 years; 0 or less means now. The store's clock measures it, so the caller's clock may be wrong.
 // If In and At are repeated, the last one counts.
 func In(d time.Duration) EnqueueOption {

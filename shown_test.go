@@ -49,6 +49,15 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 				`"failures":[{"at":"2026-03-08T09:00:00Z","worker":"w","error":"no"}],"last_error":"no","timeout_ms":1000,"payload_bytes":5,"progress_bytes":2,"error":"newer"}`},
 		{JobPage{Jobs: []*JobInfo{{ID: "a", Name: "b", Queue: "c", State: JobRunning, Started: at, Attempt: 1, Fence: 7, Worker: "w", Cancelled: true}}, Next: "x", Looked: 2},
 			`{"jobs":[{"id":"a","name":"b","queue":"c","state":"running","started":"2026-03-08T09:00:00Z","attempt":1,"crashes":0,"fence":7,"worker":"w","cancelled":true,"payload_bytes":0}],"next":"x","looked":2}`},
+		{Job{ID: "x#done", Batch: "x", BatchInfo: &BatchInfo{ID: "y", State: BatchDone, Total: 1, Done: 1, CreatedAt: at, EndedAt: at}},
+			`{"id":"x#done","name":"","queue":"","attempt":0,"max_attempts":0,"crashes":0,"fence":0,"batch":"x","batch_info":{"id":"y","state":"done","total":1,"existing":0,"left":0,"done":1,"dead":0,"cancelled":0,` +
+				`"created_at":"2026-03-08T09:00:00Z","ended_at":"2026-03-08T09:00:00Z","items":0},"timeout_ms":0,"payload_bytes":0}`},
+		{&BatchInfo{ID: "x", State: BatchRunning, Note: "n", Total: 9, Existing: 1, Left: 2, Done: 3, Dead: 4, Cancelled: 5, CreatedAt: at, SealedAt: at, Items: 10, Growing: 1, DoneJob: "d", EndedJob: "e",
+			DoneAdded: at, Keep: time.Second, Queues: []BatchQueue{{Queue: "q", Total: 9, Left: 2, Done: 3, Dead: 4, Cancelled: 5}}},
+			`{"id":"x","state":"running","note":"n","total":9,"existing":1,"left":2,"done":3,"dead":4,"cancelled":5,"created_at":"2026-03-08T09:00:00Z","sealed_at":"2026-03-08T09:00:00Z","items":10,"growing":1,` +
+				`"done_job":"d","ended_job":"e","done_added":"2026-03-08T09:00:00Z","queues":[{"queue":"q","total":9,"left":2,"done":3,"dead":4,"cancelled":5}],"keep_ms":1000}`},
+		{BatchReceipt{ID: "x", Items: 3, Existing: 1, Repeated: true}, `{"id":"x","items":3,"existing":1,"repeated":true}`},
+		{JobInfo{ID: "a", State: JobWaiting, Batch: "x"}, `{"id":"a","name":"","queue":"","state":"waiting","batch":"x","attempt":0,"crashes":0,"payload_bytes":0}`},
 		{WorkerInfo{Name: "w", Host: "h", PID: 1, Version: "v1", Slots: 3, Since: at, Seen: at}, `{"name":"w","host":"h","pid":1,"version":"v1","queues":{},"slots":3,"busy":0,"since":"2026-03-08T09:00:00Z","seen":"2026-03-08T09:00:00Z","running":[]}`},
 		{Item{Name: "a", Args: "secret"}, `{"name":"a"}`},
 		{InvalidError{Field: "queue", Value: "a b", Limit: "letters"}, `{"field":"queue","value":"a b","limit":"letters"}`},

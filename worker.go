@@ -360,6 +360,10 @@ func handedJob(taken *work.Job) *Job {
 	if prior := taken.Prior; prior != nil {
 		job.Prior = newPrior(prior)
 	}
+	job.Batch = taken.Batch
+	if end := taken.BatchEnd; end != nil {
+		job.BatchInfo = newBatchEnd(taken.ID, end)
+	}
 	if died := taken.Death; died != nil {
 		job.Death = newJobInfo(died.Queue, &protocol.FoundJob{
 			ID: died.ID, State: protocol.JobDead, Body: bytes.Clone(died.Body), At: died.Ended, Crashes: died.Crashes, // cloned: the handler may change it

@@ -19,7 +19,7 @@ import (
 
 // NewJob returns a job as its handler would receive it in the first attempt if the item were enqueued now. Settings that the item does not have get
 // chime's own defaults, because there is no handler and no worker yet. The test may change the job: its Attempt, its Schedule and Planned, its
-// LastError. Neither a store nor Run is needed.
+// LastError, its Batch, its BatchInfo. Neither a store nor Run is needed.
 //
 // The test ends if Enqueue would refuse the item.
 func NewJob(t testing.TB, item chime.Item) *chime.Job {
@@ -46,7 +46,7 @@ func NewJob(t testing.TB, item chime.Item) *chime.Job {
 		job.Started = job.Planned // nothing runs early
 	}
 	if message.Details != nil {
-		job.Header, job.Group = maps.Clone(message.Details.Header), message.Details.Group
+		job.Header, job.Group, job.Batch = maps.Clone(message.Details.Header), message.Details.Group, message.Details.Batch
 	}
 	return job
 }
@@ -78,6 +78,23 @@ func (s *sentJob) Enqueue(_ context.Context, calls []protocol.EnqueueCall) []pro
 		answers[i].Now = time.Now()
 	}
 	return answers
+}
+
+// GrowBatch, FillBatch and ReportBatches are called for an item with chime.InBatch.
+func (s *sentJob) GrowBatch(context.Context, string, string, protocol.Partition) (protocol.BatchRecord, error) {
+	return protocol.BatchRecord{State: protocol.BatchRunning}, nil
+}
+
+func (s *sentJob) FillBatch(ctx context.Context, calls []protocol.FillCall) []protocol.FillAnswer {
+	answers := make([]protocol.FillAnswer, len(calls))
+	for i := range calls {
+		s.Enqueue(ctx, []protocol.EnqueueCall{{Items: calls[i].Items}})
+	}
+	return answers
+}
+
+func (s *sentJob) ReportBatches(_ context.Context, reports []protocol.BatchReport) []protocol.ReportAnswer {
+	return make([]protocol.ReportAnswer, len(reports))
 }
 
 // Worked is the result of a handler.

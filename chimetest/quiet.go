@@ -3,6 +3,7 @@ package chimetest
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -325,6 +326,19 @@ func (q *quiet) EndPauses(ctx context.Context, partitions []protocol.Partition) 
 		return nil, err == nil && ended.Next < 0
 	})
 	return ended, err
+}
+
+// TendBatches reads the batches of a home once while the store is quiet, if nobody has to look after one, and then every maxMemory.
+func (q *quiet) TendBatches(ctx context.Context, home int) (tended []protocol.BatchRecord, owes bool, err error) {
+	key := "tend " + strconv.Itoa(home)
+	if _, ok := q.recall(key, func(any) bool { return true }); ok {
+		return nil, false, nil
+	}
+	q.fetch(ctx, key, nil, func(ctx context.Context) (any, bool) {
+		tended, owes, err = q.Store.TendBatches(ctx, home)
+		return nil, err == nil && len(tended) == 0 && !owes
+	})
+	return tended, owes, err
 }
 
 func (q *quiet) RepairOrphans(ctx context.Context, cursor string) (next string, repaired []protocol.Orphan, err error) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chimejobs/chime/internal/batch"
 	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
@@ -44,6 +45,7 @@ type Job struct {
 	At            time.Time
 	Expire        time.Duration         // 0: it does not expire
 	Group         string                // empty: it has none
+	Batch         string                // the batch that runs and of which it becomes a member; empty: none. The members of Member have it too
 	MaxAttempts   int                   // 0: as the worker sets it
 	Timeout       time.Duration         // 0: as the handler sets it
 	Details       *wire.Details         // nil: none; the enqueuer may change it
@@ -66,15 +68,18 @@ type Enqueuer struct {
 	options Options
 	batcher *batcher
 	counts  *partitionCounts
+	grower  *batch.Grower
 }
 
 // New returns an enqueuer. It does no I/O.
 func New(store protocol.Store, options Options) *Enqueuer {
-	return &Enqueuer{
+	e := &Enqueuer{
 		options: options,
 		batcher: newBatcher(store, options.SendTimeout, options.Log, options.Observe.Trouble),
 		counts:  newPartitionCounts(store, options.SendTimeout, options.Log),
 	}
+	e.grower = batch.NewGrower(store, e.batches())
+	return e
 }
 
 // One enqueues one job. The receipt has its ID even with an error, unless the ID itself is wrong.
@@ -107,7 +112,14 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 		}
 		return receipt, err
 	}
-	receipt.Existing, err = e.send(ctx, job.Queue, p)
+	if job.Batch != "" {
+		receipt.Existing, err = e.growOne(ctx, job, &p.one[0])
+		if err == nil { // otherwise the store may still read its body
+			e.batcher.reuse(p)
+		}
+	} else {
+		receipt.Existing, err = e.send(ctx, job.Queue, p)
+	}
 	receipt.Full = errors.Is(err, protocol.ErrGroupFull)
 	if err == nil && !receipt.Existing {
 		e.reportOne(job.Queue, job.Name, receipt.ID, dueAt(job.At, job.In, now))
@@ -199,11 +211,11 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 		}
 		job.Details.Enqueued = now
 	}
-	if job.Group != "" {
+	if job.Group != "" || job.Batch != "" {
 		if job.Details == nil {
 			job.Details = new(wire.Details)
 		}
-		job.Details.Group = job.Group
+		job.Details.Group, job.Details.Batch = job.Group, job.Batch
 	}
 	envelope := wire.Envelope{
 		Name: job.Name, Payload: payload, Planned: planned, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, Schedule: job.Schedule,

@@ -36,15 +36,15 @@ func (e *Enqueuer) reportOne(queue, name, id string, due time.Time) {
 	spareEvents.Put(events)
 }
 
-// reportItem reports an item of a batch to observers.
-func (e *Enqueuer) reportItem(b *batch, i int) {
+// reportItem reports an item to observers.
+func (e *Enqueuer) reportItem(b *jobSet, i int) {
 	if len(b.names) > 0 {
 		e.reportOne(b.queueOf(i), b.names[i], b.items[i].ID, b.dueOf(i))
 	}
 }
 
 // reportShare reports to observers the items of a share that did not exist before.
-func (e *Enqueuer) reportShare(b *batch, s *share) {
+func (e *Enqueuer) reportShare(b *jobSet, s *share) {
 	if len(b.names) == 0 {
 		return
 	}

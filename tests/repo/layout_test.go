@@ -28,11 +28,11 @@ var mayImport = map[string][]string{
 	"internal/retry":    {"internal/protocol"},
 	"internal/reap":     {"internal/protocol", "internal/retry"},
 	"internal/carry":    {"internal/protocol", "internal/retry"},
-	"internal/batch":    {"internal/protocol", "internal/wire", "internal/retry"},
+	"internal/batch":    {"internal/protocol", "internal/wire", "internal/retry", "internal/carry"},
 	"internal/observe":  {"internal/protocol"},
 	"internal/guardlog": {},
 	"internal/seal":     {"internal/protocol", "internal/wire", "internal/schedule"},
-	"internal/enqueue":  {"internal/protocol", "internal/wire", "internal/retry", "internal/recent", "internal/observe", "golang.org/x/sync"},
+	"internal/enqueue":  {"internal/batch", "internal/protocol", "internal/wire", "internal/retry", "internal/recent", "internal/observe", "golang.org/x/sync"},
 	"internal/work":     {"internal/protocol", "internal/wire", "internal/schedule", "internal/shape", "internal/retry", "internal/reap", "internal/carry", "internal/batch", "internal/observe"},
 	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap", "internal/carry", "internal/batch", "internal/observe"},
 	"internal/keyring":  {},
@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/testjob":  {}, // through which chimetest reaches into the root
 	".": {
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule", "internal/seal",
-		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob", "internal/format", "internal/guardlog", "internal/shape",
+		"internal/retry", "internal/observe", "internal/batch", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob", "internal/format", "internal/guardlog", "internal/shape",
 	},
 	"health":                     {"."},
 	"internal/loopback":          {},

@@ -32,7 +32,7 @@ type Jobs struct {
 // Many enqueues jobs in as few calls as possible. If anything is wrong with any of them, none is sent, and the error describes the problem of
 // each.
 func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
-	b := spareBatches.Get().(*batch)
+	b := spareSets.Get().(*jobSet)
 	if err := b.fill(e, jobs); err != nil {
 		b.reuse()
 		return err
@@ -46,7 +46,7 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 		b.reuse()
 		return fmt.Errorf("chime: enqueue %d items: %w", jobs.Len, err)
 	}
-	err = errors.Join(e.sendShares(ctx, b, shares, jobs), e.replaceAll(ctx, b, jobs))
+	err = errors.Join(e.sendShares(ctx, b, shares, jobs), e.growAll(ctx, b, jobs), e.replaceAll(ctx, b, jobs))
 	if err == nil { // otherwise a call may still be under way, or the store may still read it
 		b.reuse()
 		return nil
@@ -59,12 +59,13 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 	return err
 }
 
-// A batch is the checked items of one call of Many. Its memory is reused once the store has received all items.
-type batch struct {
+// A jobSet is the checked items of one call of Many. Its memory is reused once the store has received all items.
+type jobSet struct {
 	items   []protocol.EnqueueItem
 	queues  []string // of the items; empty: all belong on queue
 	queue   string
-	replace []int // indexes of the items that replace: each is sent in its own call, after the others
+	replace []int     // indexes of the items that replace: each is sent in its own call, after the others
+	grows   []growing // the items that become members of batches: they are sent in calls of their own
 	room    wire.Bodies
 	names   []string  // of the items, if there is an observer
 	now     time.Time // when the items were made
@@ -75,22 +76,22 @@ const (
 	maxSpareBodies = protocol.MaxBytes
 )
 
-var spareBatches = sync.Pool{New: func() any { return new(batch) }}
+var spareSets = sync.Pool{New: func() any { return new(jobSet) }}
 
-func (b *batch) reuse() {
+func (b *jobSet) reuse() {
 	clear(b.items)
 	clear(b.queues)
 	clear(b.names)
-	b.items, b.queues, b.replace, b.names = b.items[:0], b.queues[:0], b.replace[:0], b.names[:0]
+	b.items, b.queues, b.replace, b.grows, b.names = b.items[:0], b.queues[:0], b.replace[:0], b.grows[:0], b.names[:0]
 	if cap(b.items) > maxSpareItems {
-		b.items, b.queues, b.replace, b.names = nil, nil, nil, nil
+		b.items, b.queues, b.replace, b.grows, b.names = nil, nil, nil, nil, nil
 	}
 	b.room.Reset(maxSpareBodies)
-	spareBatches.Put(b)
+	spareSets.Put(b)
 }
 
 // fill checks all jobs and names them.
-func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
+func (b *jobSet) fill(e *Enqueuer, jobs Jobs) error {
 	b.items = slices.Grow(b.items, jobs.Len)[:jobs.Len]
 	var job Job
 	var ids idBlock
@@ -108,8 +109,11 @@ func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
 		if e.options.Observe.Enqueued != nil {
 			b.names = append(b.names, job.Name)
 		}
-		if job.Replace {
+		switch {
+		case job.Replace:
 			b.replace = append(b.replace, i)
+		case job.Batch != "":
+			b.grows = append(b.grows, growing{i, job.Batch})
 		}
 		if err != nil && e.options.Bad == nil {
 			bad = append(bad, jobs.Refuse(i, err))
@@ -122,7 +126,7 @@ func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
 }
 
 // note notes the queue of item i, the last one so far.
-func (b *batch) note(i int, queue string) {
+func (b *jobSet) note(i int, queue string) {
 	if i == 0 {
 		b.queue = queue
 	}
@@ -138,7 +142,7 @@ func (b *batch) note(i int, queue string) {
 }
 
 // queueOf returns the queue of item i.
-func (b *batch) queueOf(i int) string {
+func (b *jobSet) queueOf(i int) string {
 	if len(b.queues) == 0 {
 		return b.queue
 	}
@@ -146,10 +150,10 @@ func (b *batch) queueOf(i int) string {
 }
 
 // dueOf returns when item i is due.
-func (b *batch) dueOf(i int) time.Time { return dueAt(b.items[i].At, b.items[i].In, b.now) }
+func (b *jobSet) dueOf(i int) time.Time { return dueAt(b.items[i].At, b.items[i].In, b.now) }
 
 // replaceAll sends the items that replace, one after the other, and stops at the first failure.
-func (e *Enqueuer) replaceAll(ctx context.Context, b *batch, jobs Jobs) error {
+func (e *Enqueuer) replaceAll(ctx context.Context, b *jobSet, jobs Jobs) error {
 	full := 0
 	for at, i := range b.replace {
 		switch became, err := e.replace(ctx, b.queueOf(i), &b.items[i]); {
@@ -173,8 +177,8 @@ func (e *Enqueuer) replaceAll(ctx context.Context, b *batch, jobs Jobs) error {
 	return nil
 }
 
-// A share is the part of a batch that belongs to one partition. of has the index in the batch of each of its items; nil: the share is the whole
-// batch.
+// A share is the part of a jobSet that belongs to one partition. of has the index in the set of each of its items; nil: the share is the whole
+// set.
 type share struct {
 	partition protocol.Partition
 	pending   *pending
@@ -190,11 +194,11 @@ func (s *share) index(i int) int {
 }
 
 // split divides the items among partitions. Usually there is only one.
-func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, error) {
+func (b *jobSet) split(ctx context.Context, counts *partitionCounts) ([]share, error) {
 	if len(b.items) == 0 {
 		return nil, nil
 	}
-	if len(b.queues) == 0 && len(b.replace) == 0 {
+	if len(b.queues) == 0 && len(b.replace) == 0 && len(b.grows) == 0 {
 		n, err := counts.of(ctx, b.queue)
 		if err != nil {
 			return nil, err
@@ -207,8 +211,12 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 	}
 	var shares []share
 	indexes := make(map[protocol.Partition]int)
-	replace := b.replace
+	replace, grows := b.replace, b.grows
 	for i := range b.items {
+		if len(grows) > 0 && grows[0].index == i {
+			grows = grows[1:]
+			continue
+		}
 		queue, replaces := b.queueOf(i), len(replace) > 0 && replace[0] == i
 		if replaces {
 			replace = replace[1:]
@@ -238,7 +246,7 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 	return shares, nil
 }
 
-func (e *Enqueuer) sendShares(ctx context.Context, b *batch, shares []share, jobs Jobs) error {
+func (e *Enqueuer) sendShares(ctx context.Context, b *jobSet, shares []share, jobs Jobs) error {
 	partitions := make([]protocol.Partition, len(shares))
 	items := make([]*pending, len(shares))
 	for i, s := range shares {
