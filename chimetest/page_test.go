@@ -94,6 +94,40 @@ func TestARetryAndAMiss(t *testing.T) {
 	})
 }
 
+func TestASummaryOfAllInvoices(t *testing.T) {
+	summarize := func(_ context.Context, job *chime.Job) error {
+		return job.Return(fmt.Sprintf("%d of %d invoices", job.BatchInfo.Done, job.BatchInfo.Total))
+	}
+	job := chimetest.NewJob(t, chime.Item{Name: "summary"})
+	job.BatchInfo = &chime.BatchInfo{ID: "may", Total: 10, Done: 9, Dead: 1}
+	if worked := chimetest.Work(t, summarize, job); worked.Err != nil {
+		t.Error(worked.Err)
+	}
+
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Queues: map[string]int{"mail": 1, "default": 1}})
+		Invoice.Handle(worker, sendInvoice)
+		worker.Handle("summary", summarize)
+		_, err := chime.NewEnqueuer(c.Store(), chime.EnqueuerOptions{}).EnqueueBatch(t.Context(), chime.Batch{
+			ID: "may",
+			Items: func(yield func(chime.Item, error) bool) {
+				_ = yield(Invoice.Item(InvoiceArgs{Customer: "c1", Cents: 100}), nil) &&
+					yield(Invoice.Item(InvoiceArgs{Customer: "c2", Cents: 200}, chime.In(time.Hour)), nil)
+			},
+			Done: chime.Item{Name: "summary", Options: []chime.EnqueueOption{chime.Keep(time.Hour)}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Start(worker)
+		c.Advance(time.Hour) // the last member and the summary run within it
+		var text string
+		if err := chime.NewJobs(c.Store()).Wait(t.Context(), "default", "may#done", &text); err != nil || text != "2 of 2 invoices" {
+			t.Errorf("the summary is %q, %v", text, err)
+		}
+	})
+}
+
 func TestNextMonday(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) { // it is Wednesday, 12 January 2000
 		scheduler := chime.NewScheduler(c.Store(), chime.SchedulerOptions{})
@@ -132,8 +166,8 @@ func TestThePageOnTestingShowsTheseTests(t *testing.T) {
 			t.Errorf("docs/testing.md does not show %s", test)
 		}
 	}
-	if len(blocks) != 5 {
-		t.Errorf("docs/testing.md has %d pieces of code, want the kind and four tests", len(blocks))
+	if len(blocks) != 6 {
+		t.Errorf("docs/testing.md has %d pieces of code, want the kind and five tests", len(blocks))
 	}
 }
 
