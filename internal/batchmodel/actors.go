@@ -1,0 +1,440 @@
+package batchmodel
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A creator opens a batch, notes and fills it two items at a time, and seals it.
+type creator struct {
+	*plan
+	stage  int // 0 open, 1 note, 2 fill, 3 close, 4 seal
+	at     int // items that are confirmed
+	places []Place
+	counts []protocol.PartitionCounts
+}
+
+func (c *creator) name() string {
+	if c.plan == nil {
+		return ""
+	}
+	return "the creator of " + c.def.ID
+}
+
+// chunk is how many items are noted together.
+const chunk = 2
+
+func (c *creator) step(w *Walk) bool {
+	switch c.stage {
+	case 0:
+		w.ledger.Open(c.def.ID, c.def.DoneWithoutCancelled)
+		record, existed, err := w.OpenBatch(ctx, c.def)
+		w.made(nil, "%s opens it: existed %v, %s, %v", c.name(), existed, record.State, err)
+		if err != nil {
+			w.fail("open %s: %w", c.def.ID, err)
+		}
+		if !w.lost() {
+			c.stage = 1
+		}
+		return true
+	case 1:
+		return c.noteNext(w)
+	case 2:
+		return c.fill(w)
+	}
+	sealed, more := seal(w, c.plan, false, &c.stage, &c.counts)
+	return more && !sealed
+}
+
+func (c *creator) next() []planned { return c.items[c.at:min(c.at+chunk, len(c.items))] }
+
+func (c *creator) noteNext(w *Walk) bool {
+	if c.at == len(c.items) {
+		c.stage = 3
+		return true
+	}
+	some := c.next()
+	note := protocol.FillNote{Before: int64(c.at), Position: int64(c.at + len(some)), BeforeHash: hashOf(c.items[:c.at]), Hash: hashOf(c.items[:c.at+len(some)])}
+	for _, item := range some {
+		if !slices.Contains(note.Partitions, item.place) {
+			note.Partitions = append(note.Partitions, item.place)
+		}
+	}
+	record, err := w.NoteFill(ctx, c.def.ID, note)
+	w.made(nil, "%s notes %d to %d: %s at %d, sealing %v, %v", c.name(), note.Before, note.Position, record.State, record.Position, record.Sealing, err)
+	w.again(lateCall{name: c.name() + " notes", call: func() { _, _ = w.NoteFill(ctx, c.def.ID, note) }})
+	if err != nil {
+		return false // it was cancelled, is sealed, or is removed
+	}
+	if !w.lost() {
+		c.stage = 2
+	}
+	return true
+}
+
+func (c *creator) fill(w *Walk) bool {
+	some := c.next()
+	calls := map[Place]*protocol.FillCall{}
+	var order []Place
+	for i, item := range some {
+		call := calls[item.place]
+		if call == nil {
+			call = &protocol.FillCall{Partition: item.place, Batch: c.def.ID}
+			calls[item.place] = call
+			order = append(order, item.place)
+		}
+		call.Positions = append(call.Positions, int64(c.at+i+1))
+		call.Items = append(call.Items, Item(c.def.ID, item.id))
+	}
+	refused, cancelled := false, false
+	for _, p := range order {
+		a := fillOne(w, *calls[p], c.name()+" fills")
+		refused, cancelled = refused || a.Closed, cancelled || a.Closed && a.Counts.Cancelled
+		if w.chance(6) {
+			return true // the rest comes when it tries again
+		}
+	}
+	if cancelled { // somebody has cancelled it, also if home went back
+		record, err := w.CancelBatch(ctx, c.def.ID)
+		w.made(nil, "%s cancels: %s, %v", c.name(), record.State, err)
+	}
+	if refused {
+		return false
+	}
+	c.at += len(some)
+	c.stage = 1
+	return true
+}
+
+// Item is the job of an item.
+func Item(batch, id string) protocol.EnqueueItem {
+	return protocol.EnqueueItem{ID: id, Own: true, Body: []byte(batch)}
+}
+
+// fillOne makes a call that fills or grows a batch.
+func fillOne(w *Walk, call protocol.FillCall, what string) protocol.FillAnswer {
+	fill := func() protocol.FillAnswer {
+		a := w.FillBatch(ctx, []protocol.FillCall{call})[0]
+		if a.Err != nil {
+			w.fail("%s: %w", what, a.Err)
+		}
+		for _, existing := range a.Existing {
+			if known, _ := w.ledger.Ended(call.Batch); existing && known {
+				w.ledger.Existing(call.Batch, call.Partition, 1)
+			}
+		}
+		return a
+	}
+	a := fill()
+	w.made(nil, "%s %v at %v in %s: passed %d, existing %v, closed %v", what, itemIDs(call), call.Positions, call.Partition.Path(), a.Passed, a.Existing, a.Closed)
+	w.again(lateCall{name: what + " " + call.Partition.Path(), token: call.Token != "", call: func() { fill() }})
+	return a
+}
+
+func itemIDs(call protocol.FillCall) (ids []string) {
+	for _, i := range call.Items {
+		ids = append(ids, i.ID)
+	}
+	return ids
+}
+
+// seal makes one call of somebody who seals: it closes the partitions, and then asks home.
+func seal(w *Walk, p *plan, asIs bool, stage *int, counts *[]protocol.PartitionCounts) (sealed, more bool) {
+	id := p.def.ID
+	record, sealed, err := w.SealBatch(ctx, id, int64(len(p.items)), hashOf(p.items), asIs, *counts)
+	w.made(nil, "seal %s with %d counts: %s, sealed %v, %v", id, len(*counts), record.State, sealed, err)
+	given := *counts
+	w.again(lateCall{name: "seal " + id, call: func() { _, _, _ = w.SealBatch(ctx, id, int64(len(p.items)), hashOf(p.items), asIs, given) }})
+	if err != nil || sealed {
+		return sealed, false
+	}
+	*counts = nil
+	for _, part := range record.Partition {
+		call := protocol.CountCall{Partition: part.Partition, Batch: id, Above: part.Version, Close: true}
+		a := w.CountBatch(ctx, []protocol.CountCall{call})[0]
+		w.made(nil, "close %s in %s: %+v", id, part.Partition.Path(), a.Counts)
+		w.again(lateCall{name: "close " + id, call: func() { w.CountBatch(ctx, []protocol.CountCall{call}) }})
+		*counts = append(*counts, a.Counts)
+		if w.chance(8) {
+			return false, false // it stops
+		}
+	}
+	return false, true
+}
+
+// A sealer seals a batch as it is.
+type sealer struct {
+	*plan
+	stage  int
+	counts []protocol.PartitionCounts
+}
+
+func (s *sealer) name() string {
+	if s.plan == nil {
+		return ""
+	}
+	return "the sealer of " + s.def.ID
+}
+
+func (s *sealer) step(w *Walk) bool {
+	sealed, more := seal(w, s.plan, true, &s.stage, &s.counts)
+	return more && !sealed
+}
+
+// A grower is a handler that adds a job to the batch of its own job. It may go on after its session was lost.
+type grower struct {
+	*plan
+	batch, token string
+	item         planned
+	stage        int
+	counts       protocol.PartitionCounts
+}
+
+func (g *grower) name() string { return "growth " + g.token + " of " + g.batch }
+
+func (g *grower) step(w *Walk) bool {
+	switch g.stage {
+	case 0:
+		record, err := w.GrowBatch(ctx, g.batch, g.token, g.item.place)
+		w.made(nil, "%s asks home: %s, %v", g.name(), record.State, err)
+		w.again(lateCall{name: g.name(), token: true, call: func() { _, _ = w.GrowBatch(ctx, g.batch, g.token, g.item.place) }})
+		if err != nil {
+			return false
+		}
+	case 1:
+		call := protocol.FillCall{Partition: g.item.place, Batch: g.batch, Token: g.token, Items: []protocol.EnqueueItem{Item(g.batch, g.item.id)}}
+		g.counts = fillOne(w, call, g.name()).Counts
+	default:
+		report(w, protocol.BatchReport{Counts: g.counts, Grown: []string{g.token}})
+		return false
+	}
+	if !w.lost() {
+		g.stage++
+	}
+	return true
+}
+
+// report brings counts home.
+func report(w *Walk, r protocol.BatchReport) protocol.ReportAnswer {
+	send := func() protocol.ReportAnswer { return w.ReportBatches(ctx, []protocol.BatchReport{r})[0] }
+	a := send()
+	if a.Err != nil {
+		w.fail("report %+v: %w", r, a.Err)
+	}
+	w.made(nil, "report of %s from %s, version %d, %+v, grown %v: ends %v, unknown %v", r.Counts.Batch, r.Counts.Partition.Path(), r.Counts.Version, r.Counts.Counts, r.Grown, a.Ends, a.Unknown)
+	w.again(lateCall{name: "report of " + r.Counts.Batch, call: func() { send() }})
+	return a
+}
+
+// A reporter brings what is due in a partition to the homes, and notes that they have it.
+type reporter struct {
+	place Place
+	due   []protocol.PartitionCounts
+	acks  []protocol.ReportAck
+	stage int
+}
+
+func (r *reporter) name() string { return "the reporter of " + r.place.Path() }
+
+func (r *reporter) step(w *Walk) bool {
+	switch {
+	case r.stage == 0:
+		due, _, err := w.DueReports(ctx, r.place)
+		if err != nil {
+			w.fail("due reports: %w", err)
+		}
+		w.read("%s: %d are due", r.name(), len(due))
+		r.due, r.stage = due, 1
+		return len(due) > 0
+	case len(r.due) > 0:
+		counts := r.due[0]
+		a := report(w, protocol.BatchReport{Counts: counts})
+		if r.due = r.due[1:]; !a.Unknown {
+			r.acks = append(r.acks, protocol.ReportAck{Batch: counts.Batch, Version: counts.Version})
+		}
+		return true
+	}
+	acks := r.acks
+	send := func() {
+		if err := w.AckReports(ctx, r.place, acks); err != nil {
+			w.fail("ack reports: %w", err)
+		}
+	}
+	send()
+	w.made(nil, "%s notes %+v", r.name(), acks)
+	w.again(lateCall{name: r.name(), call: send})
+	return false
+}
+
+// A looker asks each partition of a batch whose members have ended once more, and ends it.
+type looker struct {
+	*plan
+	record protocol.BatchRecord
+	counts []protocol.PartitionCounts
+	stage  int
+}
+
+func (l *looker) name() string {
+	if l.plan == nil {
+		return ""
+	}
+	return "the look at " + l.def.ID
+}
+
+func (w *Walk) beginLook() { w.begin(&looker{plan: w.anyPlan()}) }
+
+func (l *looker) step(w *Walk) bool {
+	id := l.def.ID
+	if l.stage == 0 {
+		record, err := w.GetBatch(ctx, id)
+		w.read("%s: %s, revision %d, %+v, growing %d, %v", l.name(), record.State, record.Revision, record.Totals(), len(record.Growing), err)
+		l.record, l.stage = record, 1
+		return err == nil && over(&record) && len(record.Growing) == 0
+	}
+	if len(l.counts) < len(l.record.Partition) {
+		part := l.record.Partition[len(l.counts)]
+		call := protocol.CountCall{Partition: part.Partition, Batch: id, Above: part.Version, Close: true, Cancel: l.record.State == protocol.BatchCancelled}
+		a := w.CountBatch(ctx, []protocol.CountCall{call})[0]
+		if a.Err != nil {
+			w.fail("count %s: %w", id, a.Err)
+		}
+		w.made(nil, "%s in %s: version %d, was %d, %+v", l.name(), part.Partition.Path(), a.Counts.Version, part.Version, a.Counts.Counts)
+		if a.Counts.Version != part.Version {
+			report(w, protocol.BatchReport{Counts: a.Counts})
+			return false
+		}
+		l.counts = append(l.counts, a.Counts)
+		return true
+	}
+	end := protocol.BatchEnding{Revision: l.record.Revision, Counts: l.counts, Done: &protocol.Follower{Queue: callbackQueue, Body: []byte("done")}, Ended: &protocol.Follower{Queue: callbackQueue, Body: []byte("ended")}}
+	send := func() (protocol.BatchRecord, bool, error) { return w.EndBatch(ctx, id, end) }
+	record, done, err := send()
+	w.made(nil, "%s ends it with revision %d: %v, %s, %v", l.name(), end.Revision, done, record.State, err)
+	if err != nil && !errors.Is(err, protocol.ErrNotFound) {
+		w.fail("end %s: %w", id, err)
+	}
+	w.again(lateCall{name: l.name(), end: true, call: func() { _, _, _ = send() }})
+	return false
+}
+
+// over reports whether the reports show that nothing is left.
+func over(r *protocol.BatchRecord) bool {
+	return (!r.Sealed.IsZero() || r.State == protocol.BatchCancelled) && r.Totals().Left() <= 0
+}
+
+// A canceller cancels a batch, or goes on with what somebody else has begun.
+type canceller struct {
+	*plan
+	asks   bool // it cancels
+	record protocol.BatchRecord
+	at     int
+	stage  int
+}
+
+func (c *canceller) name() string {
+	if c.plan == nil {
+		return ""
+	}
+	return "the canceller of " + c.def.ID
+}
+
+func (c *canceller) step(w *Walk) bool {
+	id := c.def.ID
+	if c.stage == 0 {
+		var err error
+		if c.asks {
+			c.record, err = w.CancelBatch(ctx, id)
+			w.again(lateCall{name: c.name(), call: func() { _, _ = w.CancelBatch(ctx, id) }})
+		} else {
+			c.record, err = w.GetBatch(ctx, id)
+		}
+		w.made(nil, "%s: %s, %v", c.name(), c.record.State, err)
+		c.stage = 1
+		return err == nil && c.record.State == protocol.BatchCancelled
+	}
+	if c.at == len(c.record.Partition) {
+		return false
+	}
+	part := c.record.Partition[c.at]
+	call := protocol.CountCall{Partition: part.Partition, Batch: id, Above: part.Version, Cancel: true}
+	a := w.CountBatch(ctx, []protocol.CountCall{call})[0]
+	w.made(nil, "%s marks %s: %+v", c.name(), part.Partition.Path(), a.Counts)
+	report(w, protocol.BatchReport{Counts: a.Counts})
+	c.at++
+	return true
+}
+
+// A voider clears the growths of a batch, as somebody does when their handlers are gone.
+type voider struct {
+	*plan
+	record protocol.BatchRecord
+	at     int
+	stage  int
+}
+
+func (v *voider) name() string {
+	if v.plan == nil {
+		return ""
+	}
+	return "the voider of " + v.def.ID
+}
+
+func (v *voider) step(w *Walk) bool {
+	if v.stage == 0 {
+		record, err := w.GetBatch(ctx, v.def.ID)
+		w.read("%s: growing %v, %v", v.name(), record.Growing, err)
+		v.record, v.stage = record, 1
+		return err == nil
+	}
+	if v.at == len(v.record.Growing) {
+		return false
+	}
+	g := v.record.Growing[v.at]
+	call := protocol.CountCall{Partition: g.Partition, Batch: v.def.ID, Void: g.Token}
+	a := w.CountBatch(ctx, []protocol.CountCall{call})[0]
+	w.made(nil, "%s voids %s in %s: %+v", v.name(), g.Token, g.Partition.Path(), a.Counts)
+	v.at++
+	if !w.lost() {
+		report(w, protocol.BatchReport{Counts: a.Counts, Grown: []string{g.Token}})
+	}
+	return true
+}
+
+// A forgetter removes a batch whose retention is over: first in the partitions, then at home.
+type forgetter struct {
+	*plan
+	stage int
+}
+
+func (f *forgetter) name() string { return "the removal of " + f.def.ID }
+
+func (f *forgetter) step(w *Walk) bool {
+	f.gone = true
+	record, err := w.GetBatch(ctx, f.def.ID)
+	if err != nil || f.stage > 0 && f.stage > len(record.Partition)+1 {
+		return false
+	}
+	if f.stage < len(record.Partition) {
+		call := protocol.CountCall{Partition: record.Partition[f.stage].Partition, Batch: f.def.ID, Forget: true}
+		w.CountBatch(ctx, []protocol.CountCall{call})
+		w.made(nil, "%s: %s forgets it", f.name(), call.Partition.Path())
+		f.stage++
+		return true
+	}
+	if err := w.DeleteBatch(ctx, f.def.ID); err != nil {
+		w.fail("delete %s: %w", f.def.ID, err)
+	}
+	w.remove(f.def.ID)
+	w.made(nil, "%s", f.name())
+	return false
+}
+
+// remove ends everything that belongs to a batch.
+func (w *Walk) remove(id string) {
+	delete(w.plans, id)
+	w.ledger.Forget(id)
+	w.late = nil
+	w.actors = nil
+}
