@@ -114,6 +114,22 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 	}
 }
 
+// partitionOfTag returns the partition whose keys have this text between their braces. The zero Partition: it is no partition of a queue.
+func partitionOfTag(tag string) protocol.Partition {
+	queue, number, further := strings.Cut(tag, "/")
+	p := protocol.Partition{Queue: queue}
+	if further {
+		var err error
+		if p.Index, err = strconv.Atoi(number); err != nil {
+			return protocol.Partition{}
+		}
+	}
+	if queue == "" {
+		return protocol.Partition{}
+	}
+	return p
+}
+
 // partitionKeys are the keys of one partition.
 type partitionKeys struct {
 	prefix string

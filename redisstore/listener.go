@@ -229,7 +229,7 @@ func (s *store) maySilence() time.Duration {
 	return pingAfter
 }
 
-// signal reads a message that a script published: w wake up, a<ms> the instant at which the head of due is due, r<ID> replaced,
+// signal reads a message that a script published: w<partition> wake up, which older versions send without the partition, a<ms> the instant at which the head of due is due, r<ID> replaced,
 // c<fence>\t<ID> cancelled, e elect a leader. Any other message is the zero Signal.
 func signal(payload string) protocol.Signal {
 	if payload == "" {
@@ -238,7 +238,7 @@ func signal(payload string) protocol.Signal {
 	kind, rest := payload[0], payload[1:]
 	switch kind {
 	case 'w':
-		return protocol.Signal{Wake: true}
+		return protocol.Signal{Wake: true, Partition: partitionOfTag(rest)}
 	case 'a':
 		if ms, err := strconv.ParseInt(rest, 10, 64); err == nil {
 			return protocol.Signal{Alarm: time.UnixMilli(ms).UTC()}

@@ -21,8 +21,9 @@ type Listener interface {
 type Signal struct {
 	// Connected: the subscription was confirmed, for the first time or again. Earlier messages are lost: poll now.
 	Connected bool
-	// Wake: there may be a job to take now.
-	Wake bool
+	// Wake: there may be a job to take now, in Partition. Its zero value: in any of them.
+	Wake      bool
+	Partition Partition
 	// Alarm: the earliest delayed job is now due at this instant of the store's clock. For the second worker that keeps the
 	// alarm it is SecondAlarm after that. Zero: the signal is about something else.
 	Alarm time.Time

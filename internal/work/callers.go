@@ -77,13 +77,6 @@ func (cs *callers) lateAt(now time.Time) (until time.Time) {
 	return until
 }
 
-// noteWakeup notes that a wake-up has come: the answers of the requests under way may be older.
-func (cs *callers) noteWakeup() {
-	for _, c := range cs.nodes {
-		c.noteWakeup()
-	}
-}
-
 // send sends the requests that were put together, and reports whether there were any.
 func (cs *callers) send(now time.Time) (sent bool) {
 	for _, c := range cs.nodes {

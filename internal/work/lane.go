@@ -28,6 +28,7 @@ type lane struct {
 	underWay bool               // sent is in the request that the caller makes now
 	repeated bool               // and it was sent before
 	refused  bool               // the store has refused every attempt to send it, so it has changed nothing
+	woken    bool               // a wake-up has come since the request that the caller makes now was sent
 
 	owed owedSuspect // where the outcome of a suspect is that the store may not know yet
 
@@ -66,6 +67,22 @@ func (l *lane) via() *caller { return l.caller }
 
 // open reports whether the lane can be called: its node's caller is making no request, and no wait after failures is left.
 func (l *lane) open(now time.Time) bool { return !l.caller.busy() && l.mayCall(now) }
+
+// wake notes that the lane may have jobs, and wakeAgain that it still may after the answer to a request that was under way: the answer may be older.
+func (l *lane) wake() {
+	l.markHungry()
+	if c := l.caller; c != nil && c.busy() {
+		l.woken = true
+		c.noteWakeup()
+	}
+}
+
+func (l *lane) wakeAgain() {
+	if l.woken {
+		l.woken = false
+		l.markHungry()
+	}
+}
 
 // part returns the lane's part in its queue's share.
 func (l *lane) part() *stake { return l.stake }

@@ -53,6 +53,20 @@ func (ls *lanes) markHungry() {
 	}
 }
 
+// wake notes that a partition may have jobs now; the zero Partition, or one that no lane has: that every partition may. If a call to a lane's node is under
+// way, its answer may be older.
+func (ls *lanes) wake(p protocol.Partition) {
+	all := true
+	for _, l := range ls.all {
+		all = all && l.partition() != p
+	}
+	for _, l := range ls.all {
+		if all || l.partition() == p {
+			l.wake()
+		}
+	}
+}
+
 // comeBack notes that a slot is free: queues that were empty while no slot was free are polled again.
 func (ls *lanes) comeBack() {
 	for _, l := range ls.all {
@@ -60,11 +74,11 @@ func (ls *lanes) comeBack() {
 	}
 }
 
-// markHungryOn notes that every lane of a caller's node may have jobs.
+// markHungryOn notes that the lanes of a caller's node that were woken during its request may have jobs.
 func (ls *lanes) markHungryOn(c *caller) {
 	for _, l := range ls.all {
 		if l.via() == c {
-			l.markHungry()
+			l.wakeAgain()
 		}
 	}
 }

@@ -373,8 +373,7 @@ func (p *processor) nextAt(now time.Time) time.Time {
 // signal handles a message for this worker.
 func (p *processor) signal(s protocol.Signal, now time.Time) {
 	if p.wakeup.signal(s) {
-		p.lanes.markHungry()
-		p.callers.noteWakeup()
+		p.lanes.wake(s.Partition)
 	}
 	if s.Connected { // the store answers, so failed calls need not wait longer
 		p.lanes.retry()

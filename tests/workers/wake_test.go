@@ -45,6 +45,39 @@ func TestAnIdleWorkerMakesSafetyPollsOnly(t *testing.T) {
 	})
 }
 
+// A wake-up has its partition, so the other queues of a worker are not called.
+func TestAWakeUpCallsItsPartitionAlone(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		f.Partition("q3", 2)
+		queues := map[string]int{}
+		for i := range 8 {
+			queues[fmt.Sprint("q", i)] = 1
+		}
+		w := chime.NewWorker(store, chime.WorkerOptions{Queues: queues, Concurrency: 4, Logger: fixture.Quiet()})
+		var ran time.Time
+		w.Handle("work", func(context.Context, *chime.Job) error { ran = time.Now(); return nil })
+		stop := fixture.Start(w)
+		fixture.Pass(20 * time.Second)
+		for i := range 10 {
+			before, at := store.Count("work"), time.Now()
+			f.Enqueue("q3", job("work"), fmt.Sprint("a", i))
+			synctest.Wait()
+			if !ran.Equal(at) {
+				t.Fatalf("job %d ran at %v, want at once, at %v", i, ran, at)
+			}
+			fixture.Pass(5 * time.Second)
+			if calls := store.Count("work") - before; calls != 2 {
+				t.Errorf("a job of one of nine partitions was taken and settled with %d calls, want 2", calls)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		f.CheckEmpty()
+	})
+}
+
 func TestAFullWorkerPassesWakeUpsOn(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		store := f.Hooked()

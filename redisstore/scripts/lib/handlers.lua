@@ -17,5 +17,5 @@ local function wake_handler(text, idle, wake)
   end
   if not longest then return end
   redis.call('ZREM', idle, longest)
-  redis.call('PUBLISH', wake .. longest, 'w')
+  redis.call('PUBLISH', wake .. longest, 'w' .. (string.match(idle, '{(.*)}') or '')) -- as wake_popped
 end

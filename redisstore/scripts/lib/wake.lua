@@ -11,7 +11,8 @@ local function wake_popped(idle, wake, worker, since)
     -- unread: the line above has read it
     if worker then redis.call('ZREM', idle, worker) end
   end
-  if worker then redis.call('PUBLISH', wake .. worker, 'w') end
+  -- the message has the partition: a worker of many queues then calls this one alone
+  if worker then redis.call('PUBLISH', wake .. worker, 'w' .. (string.match(idle, '{(.*)}') or '')) end
 end
 
 -- wake_one wakes the worker that has slept longest, as wake_popped does. The gate, which is before all workers, remains.
