@@ -41,7 +41,7 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseWork: {
 		scripts: append([]*script.Script{
-			&workScript, &reportScript, &pollScript, &leaveScript, &measureScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &sealScript, &replaceScript,
+			&workScript, &workFewScript, &reportScript, &pollScript, &leaveScript, &measureScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &sealScript, &replaceScript,
 		}, slices.Concat(tickScripts, batchScripts)...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx hstrlen info llen lrange ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrem zremrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,

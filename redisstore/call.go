@@ -212,6 +212,9 @@ func (r reply) rest(i int) []string {
 	return texts
 }
 
+// untilNext returns how long a job is not due yet, at least 1 µs: 0 would mean that there is none.
+func untilNext(next, now time.Time) time.Duration { return max(next.Sub(now), time.Microsecond) }
+
 // waitHint reads, from i on: more, paused, next, the caller's number among the keepers of the alarm, the mark of parked jobs, lapse, lapsed sessions.
 func (r reply) waitHint(i int) protocol.WaitHint {
 	h := protocol.WaitHint{
@@ -219,7 +222,7 @@ func (r reply) waitHint(i int) protocol.WaitHint {
 		ParkedMark: r.number(i + 4), Lapse: r.milli(i + 5),
 	}
 	if next := r.milli(i + 2); !next.IsZero() {
-		h.Next = max(next.Sub(r.now()), time.Microsecond)
+		h.Next = untilNext(next, r.now())
 	}
 	lapsed := r.list(i + 6)
 	for j := 0; j+1 < len(lapsed); j += 2 {

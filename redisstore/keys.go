@@ -305,6 +305,8 @@ type hotKeys struct {
 	grouping   []any // behind them
 	enqueueOne []any
 	work       []any // after that of the session
+	workFew    []any // likewise
+	few        fewPace
 	wake       any
 }
 
@@ -321,6 +323,7 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 			keys.results, keys.kept, keys.progress, keys.last, keys.history, keys.after, keys.notes, keys.zones,
 			keys.line, keys.places, keys.turns, keys.groups, keys.grules, keys.opens,
 		},
-		wake: k.wake(),
+		workFew: []any{keys.state, keys.jobs, keys.due, keys.ready, keys.idle},
+		wake:    k.wake(),
 	}
 }

@@ -32,9 +32,10 @@ var writesUnread = []string{"jobs/enqueue"}
 // unaskedLayout are the scripts that write keys of a partition and do not ask for its layout, and why. Every other one asks before its first write, so
 // that a program that does not know the layout changes nothing.
 var unaskedLayout = map[string]string{
-	"jobs/enqueue_one": "a program that raises the layout closes the gate, which stops this script",
-	"sessions/extend":  "it only renews the program's own session: if it were refused, jobs whose handlers run would run twice",
-	"workers/leave":    "it only removes the program's own registration: if it were refused, wake-ups would be sent to a worker that is gone",
+	"jobs/enqueue_one":  "a program that raises the layout closes the gate, which stops this script",
+	"sessions/work_few": "it does nothing if the layout is not the one that it knows",
+	"sessions/extend":   "it only renews the program's own session: if it were refused, jobs whose handlers run would run twice",
+	"workers/leave":     "it only removes the program's own registration: if it were refused, wake-ups would be sent to a worker that is gone",
 }
 
 // ofPartition reports whether a key belongs to a partition: the others belong to the namespace, whose data have no layout.

@@ -26,6 +26,7 @@ func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 		return answers
 	}
 	sent := make([]call, 0, 2*len(calls))
+	few := make([]bool, len(calls)) // which of the calls try work_few.lua
 	for i := range calls {
 		if place := calls[i].Place; len(place) > 0 {
 			sent = append(sent, s.placeCall(calls[i].Partition, place))
@@ -33,10 +34,15 @@ func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 		if calls[i].Measured != nil {
 			sent = append(sent, s.measureCall(calls[i].Partition, calls[i].Session, calls[i].Measured))
 		}
-		sent = append(sent, s.workCall(&calls[i]))
+		if few[i] = isFew(&calls[i]) && s.hotKeys(calls[i].Partition).few.tries(); few[i] {
+			sent = append(sent, s.workFewCall(&calls[i]))
+		} else {
+			sent = append(sent, s.workCall(&calls[i]))
+		}
 	}
 	cmds := s.runBriefly(ctx, sent...)
 	looks := false
+	var left []int // calls of work_few.lua that it has left to work.lua
 	for i := range calls {
 		var placed []protocol.PlaceAnswer
 		if place := calls[i].Place; len(place) > 0 {
@@ -46,9 +52,31 @@ func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 		if calls[i].Measured != nil {
 			cmds = cmds[1:] // if it fails, the charts have less data, and nothing else is wrong
 		}
-		answers[i] = workAnswer(&calls[i], cmds[0])
+		if few[i] {
+			var ok bool
+			if answers[i], ok = workFewAnswer(&calls[i], cmds[0]); !ok {
+				left = append(left, i)
+			}
+			s.hotKeys(calls[i].Partition).few.ended(ok)
+		} else {
+			answers[i] = workAnswer(&calls[i], cmds[0])
+		}
 		answers[i].Placed = placed
 		cmds = cmds[1:]
+	}
+	if len(left) > 0 {
+		sent = sent[:0]
+		for _, i := range left {
+			sent = append(sent, s.workCall(&calls[i]))
+		}
+		for k, cmd := range s.runBriefly(ctx, sent...) {
+			i := left[k]
+			placed := answers[i].Placed
+			answers[i] = workAnswer(&calls[i], cmd)
+			answers[i].Placed = placed
+		}
+	}
+	for i := range calls {
 		looks = looks || answers[i].ParkedMark != 0 && len(calls[i].Handled) > 0
 	}
 	if looks {

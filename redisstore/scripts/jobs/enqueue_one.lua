@@ -47,7 +47,12 @@ if type(pushed) ~= 'number' then
   return 0
 end
 if worker then
-  -- uses: limits clock wake
-  wake_popped(IDLE, ARGV[3], worker, longest[2])
+  -- uses: limits
+  if redis.call('TIME')[1] * 1000 - longest[2] <= STALE_MS then
+    redis.call('PUBLISH', ARGV[3] .. worker, 'w' .. string.match(IDLE, '{(.*)}')) -- as wake_popped
+  else
+    -- uses: clock wake
+    wake_popped(IDLE, ARGV[3], worker, longest[2])
+  end
 end
 return 1
