@@ -146,9 +146,10 @@ func (m *Kind) sum(read map[string]kindHours, now time.Time, zone *time.Location
 // kindCharts draws the attempts and the durations of each hour, over those of the day before.
 func kindCharts(both [2][dayHours]kindHour, hour time.Time, zone *time.Location) []render.Chart {
 	series := func(day int, name string, tone svg.Tone, value func(h *kindHour) (float64, bool)) svg.Series {
-		line := svg.Series{Name: name, Tone: tone}
+		line, counted := svg.Series{Name: name, Tone: tone}, day == 0 && ran(both[1][:])
 		for i := range both[day] {
-			if v, ok := value(&both[day][i]); ok {
+			counted = counted || ran(both[day][i:i+1]) // before the first attempt nothing is known
+			if v, ok := value(&both[day][i]); ok && counted {
 				line.Points = append(line.Points, svg.Point{At: hour.Add(-time.Duration(dayHours-1-i) * time.Hour), Value: v})
 			}
 		}
@@ -175,6 +176,11 @@ func kindCharts(both [2][dayHours]kindHour, hour time.Time, zone *time.Location)
 			return []svg.Series{series(day, "p50", svg.Accent, quantile(0.5)), series(day, "p95", svg.Late, quantile(0.95)), series(day, "p99", svg.Fail, quantile(0.99))}
 		}),
 	}
+}
+
+// ran reports whether there was an attempt in one of the hours.
+func ran(hours []kindHour) bool {
+	return slices.ContainsFunc(hours, func(h kindHour) bool { return h.done+h.failed > 0 })
 }
 
 // kindErrors fills in the errors of the last attempts, of the queues with the most attempts.

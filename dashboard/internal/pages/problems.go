@@ -184,7 +184,7 @@ func queueCards(s *Standing, can Can) (cards []ProblemCard) {
 
 // endedChart draws how many jobs of a queue have ended, in the cells of the last hour.
 func endedChart(q *overview.Queue) template.HTML {
-	if len(q.Outs) == 0 {
+	if !slices.ContainsFunc(q.Outs, func(n float64) bool { return n > 0 }) {
 		return ""
 	}
 	return svg.Spark{Title: "Ended jobs of the last hour", Values: q.Outs, Tone: svg.OK, Bars: true, Width: 160, Height: 32}.SVG()

@@ -60,7 +60,7 @@ var scenes = []scene{
 	{name: "job-dead", path: "jobs/mail/invoices@2026-10-31T18:00:00Z"},
 	{name: "job-running", path: "jobs/media/upload-7781"},
 	{name: "failures", path: "failures", shown: 700},
-	{name: "failure", path: "failures", first: "failures/"},
+	{name: "failure", path: "failures/resize?error=storage%3A+dial+tcp+%23.%23.%23.%23%3A%23%3A+connect%3A+connection+refused"},
 	{name: "failures-empty", path: "failures", of: empty},
 	{name: "workers", path: "workers"},
 	{name: "worker", path: "workers", first: "workers/"},
