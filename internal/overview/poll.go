@@ -40,6 +40,7 @@ type Poller struct {
 	hour     trail   // by the minute
 	long     trail   // by the hour
 	archive  archive // for Charts
+	before   before  // for Before
 	failures failures
 	full     map[string]time.Time // worker → since when all its slots are busy
 

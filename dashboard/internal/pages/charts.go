@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,7 +66,16 @@ func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, win
 	if err != nil {
 		return nil, err
 	}
-	c.Charts = s.drawn.get(drawing{window, queue, r.Zone.String()}, read, func() []render.Chart { return draw(read, r.Zone) })
+	before, err := s.poller.Before(ctx, standing.Snapshot, window, queue)
+	if err != nil {
+		return nil, err
+	}
+	marks := s.versions.marks(ctx, s.store, standing.At)
+	stamp := drawStamp{now: read.Stamp, marks: len(marks)}
+	if before != nil {
+		stamp.before = before.Stamp
+	}
+	c.Charts = s.drawn.get(drawing{window, queue, r.Zone.String()}, stamp, func() []render.Chart { return draw(read, before, marks, r.Zone) })
 	if read.Read < read.Of {
 		c.Note = fmt.Sprintf("These charts cover %s of %s queues so far; the samples of the others are still being read.", format.Count(read.Read), format.Count(read.Of))
 	} else if queue == "" && read.Of < len(standing.Queues) {
@@ -77,8 +87,8 @@ func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, win
 // The size of a chart. At 1440 pixels two charts are side by side, and their text has the same size as other text.
 const chartWidth, chartHeight = 552, 140
 
-// draw draws the charts.
-func draw(c *overview.Charts, zone *time.Location) []render.Chart {
+// draw draws the charts. before are those of a day earlier; nil: they are not known.
+func draw(c, before *overview.Charts, marks []svg.Mark, zone *time.Location) []render.Chart {
 	table := time.Hour
 	for _, w := range windows {
 		if w.Window == c.Window {
@@ -87,21 +97,28 @@ func draw(c *overview.Charts, zone *time.Location) []render.Chart {
 	}
 	busy := render.Chart{ID: "chart-busy", Title: "Jobs in flight", Note: "jobs that run and jobs that workers have taken ahead"}
 	fine, coarse := c.Points, c.Coarse(table)
-	of := func(name string, tone svg.Tone, value func(overview.Point) float64) [2]svg.Series {
-		both := [2]svg.Series{{Name: name, Tone: tone}, {Name: name, Tone: tone}}
-		for i, points := range [][]overview.Point{fine, coarse} {
+	var earlier []overview.Point
+	if before != nil {
+		earlier = before.Points
+	}
+	of := func(name string, tone svg.Tone, value func(overview.Point) float64) [3]svg.Series {
+		all := [3]svg.Series{{Name: name, Tone: tone}, {Name: name, Tone: tone}, {Name: name, Tone: tone}}
+		for i, points := range [][]overview.Point{fine, coarse, earlier} {
 			for _, p := range points {
-				both[i].Points = append(both[i].Points, svg.Point{At: p.At, Value: value(p)})
+				all[i].Points = append(all[i].Points, svg.Point{At: p.At, Value: value(p)})
 			}
 		}
-		return both
+		return all
 	}
-	chart := func(of render.Chart, unit svg.Unit, step time.Duration, all ...[2]svg.Series) render.Chart {
-		picture := svg.Lines{Title: of.Title, From: c.From, To: c.To, Zone: zone, Step: step, Unit: unit, Width: chartWidth, Height: chartHeight}
+	chart := func(of render.Chart, unit svg.Unit, step time.Duration, all ...[3]svg.Series) render.Chart {
+		picture := svg.Lines{Title: of.Title, From: c.From, To: c.To, Zone: zone, Step: step, Unit: unit, Width: chartWidth, Height: chartHeight, Marks: marks}
 		text := picture
 		text.From = c.From.Truncate(table)
 		for _, series := range all {
-			picture.Series, text.Series = append(picture.Series, series[0]), append(text.Series, series[1])
+			picture.Series, text.Series, picture.Before = append(picture.Series, series[0]), append(text.Series, series[1]), append(picture.Before, series[2])
+		}
+		if picture.Before = svg.Shifted(picture.Before, 24*time.Hour); before != nil {
+			of.Note = strings.TrimPrefix(of.Note+"; faint: a day earlier", "; ")
 		}
 		of.SVG, of.Table = picture.SVG(), text.Table()
 		return of
@@ -138,8 +155,8 @@ func paceOf(w overview.Window) pace {
 }
 
 // lateSeries returns the lines of lateness. Their table has every point.
-func lateSeries(c *overview.Charts) (p50, p99 [2]svg.Series) {
-	p50, p99 = [2]svg.Series{{Name: "p50", Tone: svg.Accent}}, [2]svg.Series{{Name: "p99", Tone: svg.Late}}
+func lateSeries(c *overview.Charts) (p50, p99 [3]svg.Series) {
+	p50, p99 = [3]svg.Series{{Name: "p50", Tone: svg.Accent}}, [3]svg.Series{{Name: "p99", Tone: svg.Late}}
 	for _, p := range c.Late {
 		p50[0].Points = append(p50[0].Points, svg.Point{At: p.At, Value: p.P50.Seconds()})
 		p99[0].Points = append(p99[0].Points, svg.Point{At: p.At, Value: p.P99.Seconds()})
@@ -160,8 +177,14 @@ type drawings struct {
 	all map[drawing]*drawn
 }
 
+// A drawStamp changes when the data of charts change.
+type drawStamp struct {
+	now, before overview.Stamp
+	marks       int
+}
+
 type drawn struct {
-	stamp  overview.Stamp
+	stamp  drawStamp
 	charts []render.Chart
 	asked  time.Time
 }
@@ -172,7 +195,7 @@ const (
 )
 
 // get returns the charts of a drawing. It draws them again if the cached charts have other data.
-func (d *drawings) get(key drawing, c *overview.Charts, draw func() []render.Chart) []render.Chart {
+func (d *drawings) get(key drawing, stamp drawStamp, draw func() []render.Chart) []render.Chart {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.all == nil {
@@ -181,8 +204,8 @@ func (d *drawings) get(key drawing, c *overview.Charts, draw func() []render.Cha
 	now := time.Now()
 	maps.DeleteFunc(d.all, func(_ drawing, old *drawn) bool { return now.Sub(old.asked) > keepDrawing })
 	known := d.all[key]
-	if known == nil || known.stamp != c.Stamp {
-		known = &drawn{stamp: c.Stamp, charts: draw()}
+	if known == nil || known.stamp != stamp {
+		known = &drawn{stamp: stamp, charts: draw()}
 		d.makeRoom(key)
 		d.all[key] = known
 	}

@@ -18,7 +18,7 @@ func TestJobsAreCountedPerStepOfTheChart(t *testing.T) {
 		for at := c.From; at.Before(c.To); at = at.Add(c.Step) {
 			c.Points = append(c.Points, overview.Point{At: at, In: 0.8})
 		}
-		if text := string(draw(c, time.UTC)[0].SVG); !strings.Contains(text, want) {
+		if text := string(draw(c, nil, nil, time.UTC)[0].SVG); !strings.Contains(text, want) {
 			t.Errorf("0.8 jobs a second in the window %v are not drawn as %s: %.300s", window, want, text)
 		}
 	}
@@ -27,8 +27,8 @@ func TestJobsAreCountedPerStepOfTheChart(t *testing.T) {
 func TestChartsOfManyZonesAreNotAllKept(t *testing.T) {
 	var d drawings
 	for i := range 2 * maxDrawings {
-		d.get(drawing{zone: fmt.Sprint(i)}, &overview.Charts{}, func() []render.Chart { return nil })
-		d.get(drawing{zone: "Europe/Berlin"}, &overview.Charts{}, func() []render.Chart { return nil })
+		d.get(drawing{zone: fmt.Sprint(i)}, drawStamp{}, func() []render.Chart { return nil })
+		d.get(drawing{zone: "Europe/Berlin"}, drawStamp{}, func() []render.Chart { return nil })
 	}
 	if len(d.all) > maxDrawings {
 		t.Errorf("%d drawings are kept, want at most %d", len(d.all), maxDrawings)
