@@ -31,14 +31,17 @@ func (p *past) maps(zone *time.Location) []render.Chart {
 	if !whole {
 		from, instants = p.now, nil
 	}
+	// Days whose runs are all kept have their occurrences. Of earlier days only counts are known, and these count each failed attempt.
+	whole = whole && from.Before(p.now)
+	isKept := func(day time.Time) bool { return whole && !day.Before(from) }
 	for _, at := range instants {
 		fate := p.fate(at)
 		hours = append(hours, svg.Event{At: at, N: 1, Tone: fate.tone})
-		if fate.Run == nil { // otherwise it is in the counts of its day
+		if fate.Run == nil || isKept(at.UTC().Truncate(24*time.Hour)) { // otherwise it is in the counts of its day
 			weeks = append(weeks, svg.Event{At: at, N: 1, Tone: fate.tone})
 		}
 	}
-	known := p.kept
+	known, attempts := p.kept, false
 	for _, day := range p.days {
 		if day.Day.Before(known) {
 			known = day.Day
@@ -47,6 +50,10 @@ func (p *past) maps(zone *time.Location) []render.Chart {
 		if at.After(p.now) {
 			at = p.now // today's past occurrences before noon are not future ones
 		}
+		if isKept(day.Day) {
+			continue
+		}
+		attempts = attempts || day.Failed > 0
 		for _, b := range becameOf(day) {
 			weeks = append(weeks, svg.Event{At: at, N: b.N, Tone: b.tone})
 		}
@@ -60,11 +67,15 @@ func (p *past) maps(zone *time.Location) []render.Chart {
 	} else if p.of.State != chime.StateLive {
 		note = "It is " + string(p.of.State) + ": it has no further occurrences."
 	}
+	days := "Days of UTC."
+	if attempts {
+		days = "Days of UTC. On days whose runs are not all kept, each failed attempt counts."
+	}
 	h := svg.Hours{Title: p.of.Name + ", by the hour", Now: p.now, Zone: zone, From: from, Until: until, Events: hours}
 	w := svg.Weeks{Title: p.of.Name + ", by the day", Now: p.now, Zone: time.UTC, From: known, Until: until, Events: weeks}
 	return []render.Chart{
 		{ID: "hours", Title: "14 days, and the next 14, by the hour", Note: note, SVG: h.SVG(), Table: knownDays(h.Table())},
-		{ID: "weeks", Title: "35 days, and the next 35", Note: "Days of UTC.", SVG: w.SVG(), Table: w.Table()},
+		{ID: "weeks", Title: "35 days, and the next 35", Note: days, SVG: w.SVG(), Table: w.Table()},
 	}
 }
 

@@ -35,3 +35,31 @@ func TestTheDayOfTodayIsNotToCome(t *testing.T) {
 		}
 	}
 }
+
+// An occurrence that has failed twice before it was done is one occurrence, as long as its runs are kept.
+func TestTheMapOfDaysCountsOccurrencesNotAttempts(t *testing.T) {
+	rule, err := recurrence.Cron("0 3 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 11, 26, 19, 0, 0, 0, time.UTC)
+	day := now.Truncate(24 * time.Hour)
+	planned := day.Add(3 * time.Hour)
+	of := &chime.Schedule{Name: "report", Recurrence: rule, State: chime.StateLive, Created: day.Add(-time.Minute), KeepRuns: 100}
+	of.Counters.Done, of.Counters.Failed = 1, 2
+	series, err := rule.Series(of.Created)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []*chime.RunInfo
+	for i, outcome := range []chime.RunOutcome{chime.RunDone, chime.RunFailed, chime.RunFailed} { // newest first
+		at := planned.Add(time.Duration(3-i) * time.Minute)
+		runs = append(runs, &chime.RunInfo{ID: occurrenceID(of.Name, planned), Planned: planned, Started: at, Ended: at.Add(time.Second), Outcome: outcome, Attempt: 3 - i})
+	}
+	p := newPast(of, series, runs, []chime.RunDay{{Day: day, Failed: 2, Done: 1}}, nil, func(string) Hand { return Hand{} }, now)
+	for _, row := range p.maps(time.UTC)[1].Table.Rows {
+		if text := strings.Join(row, " "); strings.Contains(text, "26 Nov") && (strings.Contains(text, "3") || strings.Contains(text, "failed")) {
+			t.Errorf("the day is shown as %q, want one occurrence that is done", text)
+		}
+	}
+}
