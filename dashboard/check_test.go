@@ -182,7 +182,11 @@ func TestOtherArgumentsNeedTheRightToEdit(t *testing.T) {
 		wants(t, "the question", question, 200, "Run report now?")
 		lacks(t, "the question", question, "Other arguments", `name="args"`)
 		wants(t, "other arguments", post(operates, "/schedules/report/trigger", "sure", "1", "args", `{"to":"anna"}`), 403, "This needs the right to edit")
-		wants(t, "the stored arguments", post(operates, "/schedules/report/trigger", "sure", "1", "args", " "), 303)
+		run := post(operates, "/schedules/report/trigger", "sure", "1", "args", " ")
+		wants(t, "the stored arguments", run, 303)
+		if to := run.Header().Get("Location"); !strings.Contains(to, "jobs/") { // to watch it
+			t.Errorf("a run leads to %q, want the page of its job", to)
+		}
 		var audit auditor
 		edits := newDashboard(t, store, Options{Write: true, Authorize: as(View | Operate | Edit), Audit: audit.add})
 		wants(t, "the question of an editor", post(edits, "/schedules/report/trigger"), 200, "Other arguments", `name="args"`)

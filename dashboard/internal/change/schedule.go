@@ -72,6 +72,9 @@ func TriggerSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		return answer, nil
 	}
 	answer.Said = fmt.Sprintf("%s runs as soon as a worker is free; the job is %s.", name, receipt.ID)
+	if err == nil { // to watch it
+		answer.Back = render.Path("jobs", receipt.Queue, receipt.ID)
+	}
 	return answer.one(err)
 }
 
