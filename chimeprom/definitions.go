@@ -31,7 +31,7 @@ var definitions = []definition{
 	{"chime_store_errors_total", "counter", "Calls of the store that failed.", []string{"op"}, false},
 	{"chime_store_trouble", "gauge", "Roles for which the store does not answer, by what they tried.", []string{"op"}, false},
 
-	{"chime_queue_jobs", "gauge", "Jobs that are waiting, delayed, running, taken ahead, dead or parked, and those of vanished workers.", []string{"queue", "state"}, true},
+	{"chime_queue_jobs", "gauge", "Jobs that are waiting, delayed, running, taken ahead, dead or parked, and those of vanished workers; in_flight in place of running and taken if it is not known which have begun.", []string{"queue", "state"}, true},
 	{"chime_queue_oldest_seconds", "gauge", "Waiting time of the job that has waited longest, among those that run next.", []string{"queue"}, true},
 	{"chime_queue_outbox", "gauge", "Jobs that follow others and are on their way to other queues.", []string{"queue"}, true},
 	{"chime_queue_outbox_oldest_seconds", "gauge", "How long the oldest of these is on its way.", []string{"queue"}, true},

@@ -116,11 +116,17 @@ func (c *storeCollector) send(read *snapshot, to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(descs[name], prometheus.GaugeValue, value, labels...)
 	}
 	for label, q := range c.byLabel(read.queues) {
+		running := "running"
+		if q.Ahead < 0 { // it is not known which of them have begun
+			running = "in_flight"
+		}
 		for _, of := range []struct {
 			state string
 			jobs  int64
-		}{{"waiting", q.Waiting}, {"delayed", q.Delayed}, {"running", q.Running}, {"taken", max(q.Ahead, 0)}, {"vanished", q.Vanished}, {"dead", q.Dead}, {"parked", q.Parked}} {
-			gauge("chime_queue_jobs", float64(of.jobs), label, of.state)
+		}{{"waiting", q.Waiting}, {"delayed", q.Delayed}, {running, q.Running}, {"taken", q.Ahead}, {"vanished", q.Vanished}, {"dead", q.Dead}, {"parked", q.Parked}} {
+			if of.jobs >= 0 {
+				gauge("chime_queue_jobs", float64(of.jobs), label, of.state)
+			}
 		}
 		oldest := 0.0
 		if !q.Oldest.IsZero() {
@@ -186,7 +192,12 @@ func (c *storeCollector) byLabel(queues []*chime.QueueInfo) map[string]chime.Que
 			continue
 		}
 		sum.Waiting, sum.Delayed, sum.Running = sum.Waiting+q.Waiting, sum.Delayed+q.Delayed, sum.Running+q.Running
-		sum.Ahead, sum.Vanished = max(sum.Ahead, 0)+max(q.Ahead, 0), sum.Vanished+q.Vanished
+		if sum.Ahead >= 0 && q.Ahead >= 0 {
+			sum.Ahead += q.Ahead
+		} else {
+			sum.Ahead = -1
+		}
+		sum.Vanished += q.Vanished
 		sum.Dead, sum.Parked, sum.Sessions = sum.Dead+q.Dead, sum.Parked+q.Parked, sum.Sessions+q.Sessions
 		sum.Done, sum.Failed, sum.Died, sum.Expired = sum.Done+q.Done, sum.Failed+q.Failed, sum.Died+q.Died, sum.Expired+q.Expired
 		sum.Paused = sum.Paused || q.Paused

@@ -134,7 +134,7 @@ func (q *Queue) Menu() render.More {
 func (q *Queue) Tallies() []Tally {
 	all := talliesOf(q.QueueInfo)
 	if q.Ahead < 0 {
-		all[2].Name = inFlight
+		all[2].Name, all[2].AtMost = inFlight, false
 	}
 	for _, held := range heldOf([]overview.Queue{q.Queue}) { // beside the running jobs
 		all = slices.Insert(all, 3, Tally{Name: held.Name, State: string(chime.JobRunning), Count: held.N, Filter: all[2].Filter})

@@ -137,14 +137,16 @@ type Tally struct {
 	Tone   string // the colour of a number that is not 0; empty: none
 	Count  int64
 	Filter string // the filter in the list of jobs
+	AtMost bool   // Count is the most that it may be
 }
 
 // talliesOf returns a queue's number of jobs in each state.
 func talliesOf(q *chime.QueueInfo) []Tally {
 	filter := searchOf(q.Name, "")
 	return []Tally{
-		{"Waiting", "waiting", "", q.Waiting, filter}, {"Delayed", "delayed", "", q.Delayed, filter}, {"Running", "running", "", q.Running, filter},
-		{"Parked", "parked", "paused", q.Parked, filter}, {"Dead", "dead", "fail", q.Dead, filter},
+		{Name: "Waiting", State: "waiting", Count: q.Waiting, Filter: filter}, {Name: "Delayed", State: "delayed", Count: q.Delayed, Filter: filter},
+		{Name: "Running", State: "running", Count: q.Running, Filter: filter, AtMost: q.Ahead < 0},
+		{Name: "Parked", State: "parked", Tone: "paused", Count: q.Parked, Filter: filter}, {Name: "Dead", State: "dead", Tone: "fail", Count: q.Dead, Filter: filter},
 	}
 }
 

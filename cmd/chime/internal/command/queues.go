@@ -58,7 +58,7 @@ func queueList(lines []queueLine) output.List {
 			in, out, failed = format.Rate(r.In), format.Rate(r.Out), format.Rate(r.Failed)
 		}
 		list.Items = append(list.Items, output.Item{Name: q.Name, Value: q, Cells: []string{
-			q.Name, queueState(&q), format.Count(q.Waiting), format.Count(q.Delayed), format.Count(q.Running), format.Count(q.Dead), format.Count(q.Parked), oldest(q.QueueInfo),
+			q.Name, queueState(&q), format.Count(q.Waiting), format.Count(q.Delayed), plain.Running(q.QueueInfo), format.Count(q.Dead), format.Count(q.Parked), oldest(q.QueueInfo),
 			in, out, failed, format.Count(q.Workers),
 		}})
 	}

@@ -81,7 +81,11 @@ func (s *session) queueText(q queueLine, counts, oldestOfGroups string, targets 
 	row("Waiting", format.Count(q.Waiting))
 	row("Oldest", oldest(q.QueueInfo))
 	row("Delayed", format.Count(q.Delayed))
-	row("Running", format.Count(q.Running))
+	running := "Running"
+	if q.Ahead < 0 {
+		running = "In flight" // it is not known which of them have begun
+	}
+	row(running, format.Count(q.Running))
 	if q.Ahead > 0 {
 		row("Taken ahead", format.Count(q.Ahead))
 	}

@@ -80,10 +80,14 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 	if q.Partitions > 1 {
 		d.add("partitions", format.Count(q.Partitions))
 	}
+	held := "running"
+	if q.Ahead < 0 {
+		held = "in flight"
+	}
 	for _, n := range []struct {
 		name string
 		n    int64
-	}{{"waiting", q.Waiting}, {"delayed", q.Delayed}, {"running", q.Running}, {"taken", max(q.Ahead, 0)}, {"vanished", q.Vanished}, {"parked", q.Parked}, {"dead", q.Dead}, {"schedules", q.Schedules}} {
+	}{{"waiting", q.Waiting}, {"delayed", q.Delayed}, {held, q.Running}, {"taken", max(q.Ahead, 0)}, {"vanished", q.Vanished}, {"parked", q.Parked}, {"dead", q.Dead}, {"schedules", q.Schedules}} {
 		if n.n > 0 || n.name != "taken" && n.name != "vanished" {
 			d.add(n.name, format.Count(n.n))
 		}

@@ -96,7 +96,7 @@ func (m *Model) queueRows() []row {
 		rows = append(rows, row{
 			key: q.Name, name: q.Name, text: q.Name, paused: q.Paused, targets: []Target{{Name: q.Name}},
 			cells: []cell{
-				plain(q.Name), queueState(q, served(q.Name)), tally(format.Count(q.Waiting), normal), tally(format.Count(q.Delayed), normal), tally(format.Count(q.Running), running),
+				plain(q.Name), queueState(q, served(q.Name)), tally(format.Count(q.Waiting), normal), tally(format.Count(q.Delayed), normal), tally(words.Running(q.QueueInfo), running),
 				tally(format.Count(q.Dead), bad), tally(format.Count(q.Parked), late), oldest, in, out, failed, {spark(squeeze(q.Outs, sparkCells)), faint},
 			},
 		})
