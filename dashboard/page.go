@@ -41,7 +41,7 @@ func (d *Dashboard) shownPages() map[string]page {
 		"operations/{id}":       {"operation", []string{"progress"}, View, d.operation},
 		"problems":              {"problems", []string{"cards"}, View, site.Problems},
 		"queues":                {"queues", []string{"list"}, View, site.Queues},
-		"queues/{queue}":        {"queue", []string{"state", "figures", "charts", "groups", "jobs", "errors", "workers"}, View, site.Queue},
+		"queues/{queue}":        {"queue", []string{"state", "figures", "charts", "next", "groups", "jobs", "errors", "workers"}, View, site.Queue},
 		"schedules":             {"schedules", []string{"tabs", "list"}, View, site.Schedules},
 		"schedules/new":         {"editor", nil, Edit, d.editor},
 		"schedules/{name}":      {"schedule", []string{"stand", "next", "days", "maps", "runs", "facts"}, View, site.Schedule},

@@ -40,6 +40,7 @@ type Queue struct {
 
 	Errors     []ErrorRow // of the last failed attempts, the newest first
 	MoreErrors int        // number of errors that are not shown
+	Coming     *NextHour  // what is due within an hour; nil: nothing
 }
 
 // Totals describes what has happened on the queue since it exists.
@@ -87,6 +88,9 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 		return View{}, err
 	}
 	if err := s.errorsOf(ctx, m, standing); err != nil {
+		return View{}, err
+	}
+	if m.Coming, err = s.nextHour(ctx, m.QueueInfo, r, standing.Now()); err != nil {
 		return View{}, err
 	}
 	return View{name, m}, nil

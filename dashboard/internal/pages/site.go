@@ -29,6 +29,7 @@ type Site struct {
 	shapes    shapes
 	names     names
 	kinds     kinds
+	nextHours nextHours
 	versions  versions
 	runs      *histories[*chime.RunInfo]
 	days      *histories[chime.RunDay]
