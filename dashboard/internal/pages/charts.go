@@ -117,7 +117,7 @@ func draw(c, before *overview.Charts, marks []svg.Mark, zone *time.Location) []r
 		for _, series := range all {
 			picture.Series, text.Series, picture.Before = append(picture.Series, series[0]), append(text.Series, series[1]), append(picture.Before, series[2])
 		}
-		if picture.Before = svg.Shifted(picture.Before, 24*time.Hour); before != nil {
+		if picture.Before = svg.Shifted(picture.Before, 24*time.Hour); len(earlier) > 0 {
 			of.Note = strings.TrimPrefix(of.Note+"; faint: a day earlier", "; ")
 		}
 		of.SVG, of.Table = picture.SVG(), text.Table()

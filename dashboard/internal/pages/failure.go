@@ -163,11 +163,11 @@ func (s *Site) readFailure(ctx context.Context, job, text string, standing *Stan
 	return f, nil
 }
 
-// add adds a job of the group. The newest comes first.
+// add adds a job of the group. Dead jobs come before retrying ones, each the newest first, so the newest of all may come late.
 func (f *failureReading) add(s *Site, job *chime.JobInfo) {
 	row := rowOf(job, s.hooks.failed(job, job.LastError))
 	row.When = jobfind.Since(job)
-	if f.Jobs() == 0 {
+	if f.Jobs() == 0 || row.When.After(f.Newest.When) {
 		f.Newest, f.Whole = row, s.hooks.failed(job, job.LastError)
 		s.hooks.hideJob(job)
 		f.Stack = s.hooks.failed(job, job.Stack)
@@ -177,9 +177,9 @@ func (f *failureReading) add(s *Site, job *chime.JobInfo) {
 	} else {
 		f.Retrying++
 	}
-	if len(f.Samples) < maxSamples {
-		f.Samples = append(f.Samples, row)
-	}
+	f.Samples = append(f.Samples, row)
+	slices.SortStableFunc(f.Samples, func(a, b JobRow) int { return b.When.Compare(a.When) })
+	f.Samples = f.Samples[:min(len(f.Samples), maxSamples)]
 	f.queues[job.Queue]++
 	if since := jobfind.Since(job); !since.IsZero() {
 		if f.First.IsZero() || since.Before(f.First) {

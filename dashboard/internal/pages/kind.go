@@ -165,14 +165,17 @@ func kindCharts(both [2][dayHours]kindHour, hour time.Time, zone *time.Location)
 			Title: of.Title, From: hour.Add(-(dayHours - 1) * time.Hour), To: hour, Zone: zone, Step: time.Hour, Unit: unit, Width: chartWidth, Height: chartHeight,
 			Series: lines(0), Before: lines(1),
 		}
+		if ran(both[1][:]) {
+			of.Note = "faint: the day before"
+		}
 		of.SVG, of.Table = picture.SVG(), picture.Table()
 		return of
 	}
 	return []render.Chart{
-		chart(render.Chart{ID: "chart-kind", Title: "Attempts an hour", Note: "faint: the day before"}, svg.PerHour, func(day int) []svg.Series {
+		chart(render.Chart{ID: "chart-kind", Title: "Attempts an hour"}, svg.PerHour, func(day int) []svg.Series {
 			return []svg.Series{series(day, "done", svg.OK, done), series(day, "failed", svg.Fail, failed)}
 		}),
-		chart(render.Chart{ID: "chart-kind-time", Title: "Durations", Note: "faint: the day before"}, svg.Seconds, func(day int) []svg.Series {
+		chart(render.Chart{ID: "chart-kind-time", Title: "Durations"}, svg.Seconds, func(day int) []svg.Series {
 			return []svg.Series{series(day, "p50", svg.Accent, quantile(0.5)), series(day, "p95", svg.Late, quantile(0.95)), series(day, "p99", svg.Fail, quantile(0.99))}
 		}),
 	}
