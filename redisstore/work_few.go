@@ -48,7 +48,7 @@ func isFew(c *protocol.WorkCall) bool {
 		return false
 	}
 	for i := range c.Settle {
-		if sectionOf(&c.Settle[i]) != sectionFinished {
+		if sectionOf(&c.Settle[i]) != sectionFinished || c.Settle[i].Batch != "" { // members are counted
 			return false
 		}
 	}

@@ -29,9 +29,9 @@ func TestALongNameIsShortenedInTheMiddleOfAQuestion(t *testing.T) {
 		s.send(top.Read(s.answer))
 		return s
 	}
-	screen(40, 10).press("end", "p").shows(" ⚠ Pause queue tenant-47…rity-queue? y/N")
-	screen(80, 24).press("end", "p").shows("⚠ Pause queue " + long + "? y/N")
-	s := screen(40, 10).press("end", "d").shows(" ⚠ Delete queue tenant-4711…ority-queue?\n type the name and enter: █").press(long).shows("the name and enter: …iority-queue█")
+	screen(40, 10).press("home", "p").shows(" ⚠ Pause queue tenant-47…rity-queue? y/N")
+	screen(80, 24).press("home", "p").shows("⚠ Pause queue " + long + "? y/N")
+	s := screen(40, 10).press("home", "d").shows(" ⚠ Delete queue tenant-4711…ority-queue?\n type the name and enter: █").press(long).shows("the name and enter: …iority-queue█")
 	for _, line := range strings.Split(text(s.model), "\n")[:10] {
 		if n := len([]rune(line)); n > 40 {
 			t.Errorf("%q has %d columns", line, n)
@@ -40,5 +40,5 @@ func TestALongNameIsShortenedInTheMiddleOfAQuestion(t *testing.T) {
 	if s.press("enter"); len(s.acts) != 1 {
 		t.Errorf("did %v, want the queue to be deleted", s.acts)
 	}
-	screen(100, 30).press("end", "d").shows("Delete queue "+long+"?\n type the name and enter: █", "!type "+long)
+	screen(100, 30).press("home", "d").shows("Delete queue "+long+"?\n type the name and enter: █", "!type "+long)
 }

@@ -133,6 +133,9 @@ func (m *Model) paused(note chime.Note) string {
 	if !note.At.IsZero() {
 		text += ", " + format.Away(note.At.Sub(m.clock()))
 	}
+	if !note.Until.IsZero() {
+		text += ", ends " + format.Away(note.Until.Sub(m.clock()))
+	}
 	if note.Text != "" {
 		text += ": " + note.Text
 	}

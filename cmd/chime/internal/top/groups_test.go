@@ -28,7 +28,7 @@ func TestTheGroupsOfAnOpenedQueueAreShown(t *testing.T) {
 	}}
 	s := newScreen(t, 80, 24, o)
 	s.answer.Queues[1].Groups = chime.GroupCounts{Jobs: 9000, Waiting: 8000, MayStart: 1204}
-	s.press("f", "f").press("enter").shows("queue           default", "!groups").press("esc", "down", "enter")
+	s.press("f", "f").press("enter").shows("queue           default", "!groups").press("esc", "down", "down", "enter")
 	if len(counted) != 1 || counted[0] != "mail" {
 		t.Errorf("counted %q, want mail once, when it was opened", counted)
 	}

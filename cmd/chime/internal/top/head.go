@@ -67,6 +67,20 @@ func (m *Model) leader(p painter, cells int) string {
 
 const minSpark = 4 // cells
 
+// scaleOf returns the text beside a chart that says what its highest bar means: " max 1,310". Empty: all values are 0, or not known.
+func scaleOf(values []float64) string {
+	most := 0.0
+	for _, v := range values {
+		if v > most { // false for NaN
+			most = v
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return " max " + format.Rate(most)
+}
+
 // flow shows the rates of all queues together.
 func (m *Model) flow(p painter) string {
 	f := m.shown.Flow
@@ -94,7 +108,10 @@ func (m *Model) flow(p painter) string {
 	line := ""
 	for _, part := range parts {
 		line += " " + p.paint(part.name, faint) + " " + p.paint(part.value, part.paint)
-		if text := spark(squeeze(part.values, cells)); text != "" && cells >= minSpark {
+		scale := scaleOf(part.values)
+		if text := spark(squeeze(part.values, max(cells-len(scale), 0))); text != "" && cells-len(scale) >= minSpark {
+			line += " " + p.paint(text+scale, faint)
+		} else if text := spark(squeeze(part.values, cells)); text != "" && cells >= minSpark {
 			line += " " + p.paint(text, faint)
 		}
 		line += "  "

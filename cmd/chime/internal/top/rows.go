@@ -2,6 +2,7 @@ package top
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func (m *Model) allRows(p overview.Panel) []row {
 
 // orders are the orders of each panel; the first one is the default.
 var orders = [overview.Panels][]string{
-	overview.Queues:   {"name", "most waiting", "oldest", "most failed"},
+	overview.Queues:   {"worst", "name", "most waiting", "oldest", "most failed"},
 	overview.Next:     {"soonest", "name"},
 	overview.Running:  {"longest", "job", "queue"},
 	overview.Failures: {"most", "latest", "job"},
@@ -77,7 +78,10 @@ func older(a, b time.Time) int {
 }
 
 func (m *Model) queueRows() []row {
-	queues := sorted(m.shown.Queues, m.panels[overview.Queues].sort,
+	worst := func(a, b overview.Queue) int {
+		return cmp.Or(slices.Compare(m.badness(&b), m.badness(&a)), cmp.Compare(a.Name, b.Name))
+	}
+	queues := sorted(m.shown.Queues, m.panels[overview.Queues].sort, worst,
 		func(a, b overview.Queue) int { return cmp.Compare(a.Name, b.Name) },
 		func(a, b overview.Queue) int { return cmp.Compare(b.Waiting, a.Waiting) },
 		func(a, b overview.Queue) int { return older(a.Oldest, b.Oldest) },
@@ -96,12 +100,23 @@ func (m *Model) queueRows() []row {
 		rows = append(rows, row{
 			key: q.Name, name: q.Name, text: q.Name, paused: q.Paused, targets: []Target{{Name: q.Name}},
 			cells: []cell{
-				plain(q.Name), queueState(q, served(q.Name)), tally(format.Count(q.Waiting), normal), tally(format.Count(q.Delayed), normal), tally(words.Running(q.QueueInfo), running),
-				tally(format.Count(q.Dead), bad), tally(format.Count(q.Parked), late), oldest, in, out, failed, {spark(squeeze(q.Outs, sparkCells)), faint},
+				plain(q.Name), queueState(q, served(q.Name)), tally(format.Count(q.Waiting), normal), oldest, tally(words.Running(q.QueueInfo), running),
+				tally(format.Count(q.Dead), bad), failed, in, out, tally(format.Count(q.Delayed), normal), tally(format.Count(q.Parked), late), {spark(squeeze(q.Outs, sparkCells)), faint},
 			},
 		})
 	}
 	return rows
+}
+
+// badness returns what makes a queue worse than another one, the most important first: its backlog, the failures of a minute, how long its oldest job has waited,
+// and its traffic. Each has only its order of magnitude, so that rows seldom change places.
+func (m *Model) badness(q *overview.Queue) []int {
+	waits := time.Duration(0)
+	if !q.Oldest.IsZero() {
+		waits = max(0, m.clock().Sub(q.Oldest))
+	}
+	magnitude := func(n float64) int { return bits.Len64(uint64(max(n, 0))) }
+	return []int{magnitude(float64(q.Waiting)), magnitude(q.Failed), magnitude(waits.Seconds()), magnitude(float64(q.Running)), magnitude(q.In + q.Out)}
 }
 
 const sparkCells = 15 // for the sixty values of an hour: four minutes each
@@ -248,7 +263,7 @@ func (m *Model) worker(name string) string {
 func (m *Model) failureRows() []row {
 	groups := sorted(m.shown.Failures, m.panels[overview.Failures].sort,
 		func(a, b overview.Group) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Error, b.Error))
+			return cmp.Or(m.known(&a)-m.known(&b), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Error, b.Error))
 		},
 		func(a, b overview.Group) int { return b.Last.Compare(a.Last) },
 		func(a, b overview.Group) int { return cmp.Compare(a.Job, b.Job) })
@@ -258,15 +273,27 @@ func (m *Model) failureRows() []row {
 		if g.Error == "" {
 			text = cell{"of jobs that ran well later, or were deleted", faint}
 		}
+		count := bad
+		if m.known(&g) > 0 { // somebody has acknowledged them
+			text, count = cell{"acknowledged: " + text.text, faint}, faint
+		}
 		if !g.Last.IsZero() {
 			last = cell{format.Away(g.Last.Sub(m.clock())), normal}
 		}
 		rows = append(rows, row{
 			key: g.Job + "\x00" + g.Error, name: g.Job, text: g.Job + " " + strings.Join(g.Queues, " ") + " " + g.Error, targets: targetsOf(g),
-			cells: []cell{{format.Count(g.Count), bad}, plain(g.Job), text, last, plain(queuesOf(g))},
+			cells: []cell{{format.Count(g.Count), count}, plain(g.Job), text, last, plain(queuesOf(g))},
 		})
 	}
 	return rows
+}
+
+// known returns 1 for a group of failures that somebody has acknowledged, else 0.
+func (m *Model) known(g *overview.Group) int {
+	if m.shown.Acknowledged(g) != nil {
+		return 1
+	}
+	return 0
 }
 
 // queuesOf names the queues of a group, in few words.

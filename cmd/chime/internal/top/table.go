@@ -22,13 +22,13 @@ const (
 
 var columns = [overview.Panels][]column{
 	overview.Queues: {
-		{title: "QUEUE", gives: 14}, {title: "STATE"}, {title: "WAIT", right: true}, {title: "DELAYED", right: true}, {title: "RUN", right: true},
-		{title: "DEAD", right: true}, {title: "PARKED", right: true}, {title: "OLDEST", right: true}, {title: "IN/MIN", right: true},
-		{title: "OUT/MIN", right: true}, {title: "FAIL/MIN", right: true}, {title: "OUT, "}, // of the window
+		{title: "QUEUE", gives: 24}, {title: "STATE"}, {title: "WAIT", right: true}, {title: "OLDEST", right: true}, {title: "RUN", right: true},
+		{title: "DEAD", right: true}, {title: "FAIL/MIN", right: true}, {title: "IN/MIN", right: true}, {title: "OUT/MIN", right: true},
+		{title: "DELAYED", right: true}, {title: "PARKED", right: true}, {title: "OUT, "}, // of the window
 	},
-	overview.Next:     {{title: "DUE", right: true}, {title: "SCHEDULE", gives: 14}, {title: "AT"}, {title: "LAST"}, {title: "QUEUE"}},
-	overview.Running:  {{title: "JOB", gives: 10}, {title: "ID", gives: 8}, {title: "QUEUE"}, {title: "FOR", right: true}, {title: "WORKER"}, {title: "PROGRESS"}},
-	overview.Failures: {{title: "TIMES", right: true}, {title: "JOB", gives: 10}, {title: "ERROR", gives: 20}, {title: "LAST", right: true}, {title: "QUEUE"}},
+	overview.Next:     {{title: "DUE", right: true}, {title: "SCHEDULE", gives: 24}, {title: "AT"}, {title: "LAST"}, {title: "QUEUE"}},
+	overview.Running:  {{title: "JOB", gives: 16}, {title: "ID", gives: 8}, {title: "QUEUE", gives: 12}, {title: "FOR", right: true}, {title: "WORKER"}, {title: "PROGRESS"}},
+	overview.Failures: {{title: "TIMES", right: true}, {title: "JOB", gives: 14}, {title: "ERROR", gives: 20}, {title: "LAST", right: true}, {title: "QUEUE", gives: 12}},
 	overview.Workers:  {{title: "WORKER", gives: 14}, {title: "SLOTS", right: true}, {title: "FULL"}, {title: "UP", right: true}},
 }
 
@@ -42,7 +42,7 @@ func (m *Model) columns(p overview.Panel) []column {
 }
 
 // layout returns the widths of columns for a width of the terminal. First it cuts the columns that give, the widest first. Then it drops columns
-// from the right, but never the first two, which it cuts to minCell.
+// from the right, but never the first two, which it cuts to minCell. So a long name is cut only as far as it must be: the columns are in the order of their importance.
 func layout(columns []column, rows []row, cells int, titled bool) []int {
 	widths := make([]int, len(columns))
 	for i, c := range columns {

@@ -169,7 +169,7 @@ func TestTopOnARealTerminal(t *testing.T) {
 	term.press("3").until("─ 3 Running (1)", "▸ resize", "picture-1", "media").press("Enter").until("id              picture-1").press("Escape").until("▸ resize")
 	term.press("4").until(`\x#b[#J\x#b[Hgone\a #: no mailbox`, "─ 4 Failures, last hour (1)").press("r", "y").until("✓ 1 job retried")
 	term.press("5").until("─ 5 Workers (1)", "1/").press("5").until("[5 Workers (1)]")
-	term.press("1", "End").until("▸ media").press("p").until("Pause queue media? y/N").press("y").until("media    ‖ paused")
+	term.press("1", "s").until("by name").press("End").until("▸ media").press("p").until("Pause queue media? y/N").press("y").until("media    ‖ paused")
 	term.press("/").press("i", "d").until("/id█", "!media").press("Enter").until("▸ idle").press("Escape").until("mail", "media  ")
 	term.press("s").until("by most waiting").press("z").press("?").until("Keys: any key goes back").press("x").until("!Keys:")
 	term.press("Space").until("✓media").press("Escape").until("!✓media")
