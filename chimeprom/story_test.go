@@ -63,9 +63,10 @@ func story(t *testing.T, c *chimetest.Chime, then func(registry *prometheus.Regi
 		time.Sleep(50 * time.Second) // fake time: the next occurrence comes meanwhile, and is skipped
 		return nil
 	})
+	worker.Handle("broken", func(context.Context, *chime.Job) error { return chime.Discard(errors.New(canary)) })
 	scheduler := chime.NewScheduler(c.Store(), chime.SchedulerOptions{Observers: []*chime.Observer{metrics.Observer()}, Logger: quiet})
 	begin := time.Now()
-	for name, every := range map[string]time.Duration{"report": time.Minute, "long": 30 * time.Second} {
+	for name, every := range map[string]time.Duration{"report": time.Minute, "long": 30 * time.Second, "broken": 70 * time.Second} {
 		rule := recurrence.Recurrence{StartTime: begin.Add(every), Frequency: recurrence.Second, Interval: int(every / time.Second)}
 		if err := scheduler.Schedule(name, rule); err != nil {
 			t.Fatal(err)
@@ -91,6 +92,9 @@ func story(t *testing.T, c *chimetest.Chime, then func(registry *prometheus.Regi
 	o.Returned([]chime.JobEvent{{Queue: "default", Name: "mail", ID: canary}})
 	c.Start(scheduler, worker)
 	c.Advance(90 * time.Second)
+	if err := chime.NewAcknowledgements(c.Store()).AcknowledgeSchedule(t.Context(), "broken", chime.Note{Text: canary, By: canary}); err != nil {
+		t.Fatal(err)
+	}
 	schedules := chime.NewSchedules(c.Store())
 	if _, err := schedules.Trigger(t.Context(), "report", chime.ID(canary)); err != nil {
 		t.Fatal(err)
