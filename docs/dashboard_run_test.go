@@ -61,6 +61,11 @@ func TestTheDashboardIsMountedAsItsPageSays(t *testing.T) {
 			return "anna", admin, nil
 		})
 		servePages(new(http.Server), pages)
+		two := http.NewServeMux()
+		mountTwo(two, c.Store(), c.Store())
+		if got := browse(two, "GET", "/billing/schedules", nil); got.Code != 200 || !strings.Contains(got.Body.String(), "production") || !strings.Contains(got.Body.String(), `href="../mail/"`) {
+			t.Errorf("two dashboards: got %d %s", got.Code, got.Body)
+		}
 		defer pages.Close()
 		sure := url.Values{"sure": {"1"}}
 		if got := browse(mux, "GET", "/chime/schedules", nil); got.Code != 403 || strings.Contains(got.Body.String(), "no session") {

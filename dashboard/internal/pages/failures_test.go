@@ -41,7 +41,7 @@ func TestFailuresAreGroupsThatCanBeFoundAgain(t *testing.T) {
 		}
 		m := failuresPage(t, site, "")
 		g := m.Groups[0]
-		if g.Count != 12 || m.Jobs != 13 || !strings.Contains(string(g.Day), "12") || len(m.Bulk.Verbs) != 2 {
+		if g.Count != 12 || m.Jobs != 13 || !strings.Contains(string(g.Day), "12") || len(m.Bulk.Verbs) != 3 {
 			t.Errorf("got %+v of %d jobs, to %v", g, m.Jobs, m.Bulk.Verbs)
 		}
 		if jobs := jobsPage(t, site, "q="+url.QueryEscape(g.Find)); len(jobs.Rows) != 12 {
