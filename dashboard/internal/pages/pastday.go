@@ -9,6 +9,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/format"
+	"github.com/chimejobs/chime/internal/shape"
 	"github.com/chimejobs/chime/internal/svg"
 )
 
@@ -26,6 +27,16 @@ type PastDay struct {
 	Became  []Became  // their outcomes, worst first
 	UTC     bool      // the counts are those of the same date in UTC, because single runs are not kept
 	First   *Fate     // the worst occurrence with details; nil: none
+	Same    []PastDay // the days before it with the same problem, newest first
+}
+
+// A DayCell is one of the last days in a row of small cells.
+type DayCell struct {
+	Day  time.Time
+	Date string
+	Tone string // ok, run, late, fail or off
+	Mark string // a sign for those who do not see the colour; empty: all is well
+	Text string // what has become of its occurrences
 }
 
 // Became is the number of occurrences with an outcome, or of failed attempts.
@@ -53,8 +64,8 @@ func dayBegin(at time.Time, zone *time.Location, later int) time.Time {
 	return time.Date(at.Year(), at.Month(), at.Day()+later, 0, 0, 0, 0, zone)
 }
 
-// pastDays returns the last days with problems, newest first, and the number of other days with planned occurrences.
-func (p *past) pastDays(zone *time.Location) (days []PastDay, well int) {
+// pastDays returns the last days with problems, newest first; the number of other days with planned occurrences; and a cell for each day, oldest first.
+func (p *past) pastDays(zone *time.Location) (days []PastDay, well int, cells []DayCell) {
 	left := maxInstants
 	for back := range pastDays {
 		begin, end := dayBegin(p.now, zone, -back), dayBegin(p.now, zone, 1-back)
@@ -64,6 +75,7 @@ func (p *past) pastDays(zone *time.Location) (days []PastDay, well int) {
 		instants, whole := p.instants(begin, end, left)
 		left -= len(instants)
 		day, any := p.day(begin, end, instants, whole)
+		cells = append(cells, day.cell(any))
 		switch {
 		case any && !day.well():
 			days = append(days, day)
@@ -71,7 +83,57 @@ func (p *past) pastDays(zone *time.Location) (days []PastDay, well int) {
 			well++
 		}
 	}
-	return days, well
+	slices.Reverse(cells)
+	return folded(days), well, cells
+}
+
+// cell returns the cell of a day. any: something was planned or ran.
+func (d *PastDay) cell(any bool) DayCell {
+	c := DayCell{Day: d.Day, Date: d.Date, Tone: "off", Text: "nothing was planned"}
+	if !any {
+		return c
+	}
+	c.Tone, c.Text = "ok", ""
+	worst := svg.OK
+	for i, b := range d.Became {
+		if i > 0 {
+			c.Text += ", "
+		}
+		c.Text += b.Text()
+		worst = max(worst, b.tone)
+	}
+	switch {
+	case worst == svg.Fail:
+		c.Tone, c.Mark = "fail", "✕"
+	case !d.well():
+		c.Tone, c.Mark = "late", "!"
+	}
+	return c
+}
+
+// folded merges days with the same problem that follow each other: a schedule that fails each day in the same way has one row.
+func folded(days []PastDay) (all []PastDay) {
+	for _, day := range days {
+		if n := len(all); n > 0 && all[n-1].problem() == day.problem() {
+			all[n-1].Same = append(all[n-1].Same, day)
+			continue
+		}
+		all = append(all, day)
+	}
+	return all
+}
+
+// problem returns what days with the same problem have in common: the outcomes, and the error of the worst occurrence.
+func (d *PastDay) problem() string {
+	var parts []string
+	for _, b := range d.Became {
+		parts = append(parts, b.Word)
+	}
+	slices.Sort(parts)
+	if d.First != nil && d.First.Run != nil {
+		parts = append(parts, shape.Of(d.First.Run.Error))
+	}
+	return strings.Join(parts, "\n")
 }
 
 // well reports whether all occurrences ended well or are still running.

@@ -35,6 +35,7 @@ type Schedule struct {
 	MoreOpen int       // number of open jobs that are not listed
 
 	Days  []PastDay // the last days with problems, newest first
+	Strip []DayCell // the last days, oldest first
 	Well  int       // the number of other days with planned occurrences, all of which ended well
 	Asked *AskedDay // the requested day, which replaces the charts; nil: no day was requested
 	Kept  time.Time // every run that was planned from here on is kept
@@ -180,7 +181,7 @@ func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, r 
 	}
 	m.MoreOpen = max(0, m.Last.Unfinished-len(m.Open))
 	m.Kept = past.kept
-	m.Days, m.Well = past.pastDays(r.Zone)
+	m.Days, m.Well, m.Strip = past.pastDays(r.Zone)
 	if day.IsZero() {
 		m.Maps, m.Lateness = past.maps(r.Zone), latenessOfRuns(m.Schedule, runs, now, r.Zone)
 	} else {
