@@ -130,8 +130,14 @@ type fillArgs struct {
 func (f *fillArgs) text(ordinary int) string {
 	b := strconv.AppendInt(nil, int64(ordinary), 10)
 	b = append(append(append(b, '\t'), f.batch...), '\t')
-	for _, position := range f.positions {
-		b = append(strconv.AppendInt(b, position, 10), ' ')
+	for i := 0; i < len(f.positions); {
+		last := i + 1
+		for last < len(f.positions) && f.positions[last] == f.positions[last-1]+1 {
+			last++
+		}
+		b = append(strconv.AppendInt(b, f.positions[i], 10), '-')
+		b = append(strconv.AppendInt(b, f.positions[last-1], 10), ' ')
+		i = last
 	}
 	return string(b)
 }

@@ -20,8 +20,8 @@
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
 -- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then read lengths first
--- ARGV[5] how many of the jobs are ordinary; members of a batch: then a tab, the batch, a tab, and for items of the batch their positions, ascending, with
--- a blank after each: those up to the position that the partition has taken are passed over; at the first that is refused the call stops. Ordinary: they run now, with an ID that the enqueuer generated. They come first, two values each: ID,
+-- ARGV[5] how many of the jobs are ordinary; members of a batch: then a tab, the batch, a tab, and for items of the batch their positions, ascending, as
+-- ranges "<first>-<last>" with a blank after each: those up to the position that the partition has taken are passed over; at the first that is refused the call stops. Ordinary: they run now, with an ID that the enqueuer generated. They come first, two values each: ID,
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n. A leading o: the
 -- ID is the caller's own. A leading u<ms> and a blank: also, it is not added within that time after the acceptance of the last such job, and a
 -- record that bars it for longer is shortened to that. A tab, a number, a tab and a schedule at the end: it is a manual run of that schedule, which
@@ -61,7 +61,9 @@ if not ordinary then
     local c = counts_of(redis.call('HGET', KEYS[BATCHES], batch))
     local due = redis.call('ZMSCORE', KEYS[REPORTS], batch)[1]
     fill = { ordinary = tonumber(n), at = {}, passed = 0, existing = 0, from = 1 }
-    for position in string.gmatch(positions, '(%d+) ') do fill.at[#fill.at + 1] = tonumber(position) end
+    for first, last in string.gmatch(positions, '(%d+)%-(%d+) ') do
+      for position = tonumber(first), tonumber(last) do fill.at[#fill.at + 1] = position end
+    end
     while fill.at[fill.passed + 1] and fill.at[fill.passed + 1] <= c.position do fill.passed = fill.passed + 1 end
     local left = (fill.at[1] and #fill.at or 1) - fill.passed
     fill.closed = not again and left > 0 and (string.find(c.flags, 'x', 1, true) or fill.at[1] and c.flags ~= '-') and true or false
