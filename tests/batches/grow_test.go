@@ -93,7 +93,7 @@ func TestAFollowerIsAMemberOfTheSameBatch(t *testing.T) {
 		of := map[string]string{}
 		for _, name := range []string{"here", "there", "sorry", "apart"} {
 			s.worker.Handle(name, func(_ context.Context, job *chime.Job) error {
-				time.Sleep(2 * time.Second)
+				time.Sleep(2 * time.Second) // fake time
 				s.locked(func() { of[name] = job.Batch })
 				return nil
 			})
@@ -195,7 +195,7 @@ func TestAGrowthThatWasOnlyNotedDoesNotHoldUpTheEnd(t *testing.T) {
 func TestReplaceKeepsAMember(t *testing.T) {
 	at(t, func(t *testing.T, s *site) {
 		s.worker.Handle("slow", func(context.Context, *chime.Job) error {
-			time.Sleep(10 * time.Second)
+			time.Sleep(10 * time.Second) // fake time
 			return nil
 		})
 		s.enqueue(batch("x", sequence(named("member", chime.ID("delayed"), chime.In(time.Hour)), named("slow", chime.ID("running")), named("bad", chime.ID("dead")))))

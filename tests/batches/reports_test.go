@@ -185,7 +185,7 @@ func TestARequeuedMemberBringsDoneAndNoSecondEnded(t *testing.T) {
 			if !repaired {
 				return chime.Discard(errors.New("no"))
 			}
-			time.Sleep(5 * time.Second)
+			time.Sleep(5 * time.Second) // fake time
 			return nil
 		})
 		s.enqueue(batch("x", sequence(named("flaky"), named("flaky"), named("member"))))
@@ -335,7 +335,7 @@ func TestAMemberThatGrowsTheBatchHoldsUpTheEnd(t *testing.T) {
 				if _, err := s.enqueuer.Enqueue(ctx, "member", nil, chime.InBatch(job)); err != nil {
 					return err
 				}
-				time.Sleep(5 * time.Second)
+				time.Sleep(5 * time.Second) // fake time
 				s.wantFollowed("meanwhile")
 			}
 			return nil
@@ -361,7 +361,7 @@ func TestALateReportDoesNotEndABatchEarly(t *testing.T) {
 			return nil, nil
 		})
 		s.worker.Handle("slow", func(ctx context.Context, job *chime.Job) error {
-			time.Sleep(40 * time.Second)
+			time.Sleep(40 * time.Second) // fake time
 			s.wantFollowed("while a member runs")
 			return nil
 		})
