@@ -328,6 +328,23 @@ func (q *quiet) EndPauses(ctx context.Context, partitions []protocol.Partition) 
 	return ended, err
 }
 
+// DueReports returns nothing while the store is quiet, if it had been quiet for long enough at the last empty answer: counts are due at most a second after
+// they have changed.
+func (q *quiet) DueReports(ctx context.Context, partition protocol.Partition) (due []protocol.PartitionCounts, more bool, err error) {
+	key := "reports " + partition.Path()
+	if _, ok := q.recall(key, func(any) bool { return true }); ok {
+		return nil, false, nil
+	}
+	q.mu.Lock()
+	settled := time.Since(q.changed) >= owedAfter
+	q.mu.Unlock()
+	q.fetch(ctx, key, nil, func(ctx context.Context) (any, bool) {
+		due, more, err = q.Store.DueReports(ctx, partition)
+		return nil, settled && err == nil && len(due) == 0
+	})
+	return due, more, err
+}
+
 // TendBatches reads the batches of a home once while the store is quiet, if nobody has to look after one, and then every maxMemory.
 func (q *quiet) TendBatches(ctx context.Context, home int) (tended []protocol.BatchRecord, owes bool, err error) {
 	key := "tend " + strconv.Itoa(home)
