@@ -52,7 +52,7 @@ type Status struct {
 type Sight struct {
 	Members   map[Place]map[Job]Fate // Left, Away or Dead
 	Batches   map[string]Status
-	Callbacks map[string]bool // IDs of jobs that follow batches, and that wait somewhere
+	Callbacks map[string]bool // IDs of jobs that follow batches and are in their queues
 }
 
 // A Ledger is what has happened to the members of all batches.
@@ -136,6 +136,9 @@ func (l *Ledger) seePlace(p Place, now Sight, fates map[string]Fate) error {
 	for job, is := range now.Members[p] {
 		was, known := before[job]
 		b := l.batches[job.Batch]
+		if is == Away && !known && b != nil && l.arrived(job, now) {
+			continue // a late answer of its target lets it wait once more, in vain
+		}
 		switch {
 		case b == nil:
 			return fmt.Errorf("%v is a member of a batch that nobody has created", job)
@@ -280,12 +283,20 @@ func (l *Ledger) Rest(id string, r *protocol.BatchRecord) error {
 	case got.Added != c.Added, got.Away != c.Away, got.Dead != c.Dead, got.Existing != c.Existing, got.Left() != c.left+c.Away,
 		got.Done < c.Done, got.Cancelled < c.Cancelled, unsure != 0:
 		return fmt.Errorf("batch %s: home counts %+v, want %+v", id, got, c)
+	case b.Ended && !b.excused && !l.seen(id+"#ended") || b.Done && !b.excused && !l.seen(id+"#done"):
+		return fmt.Errorf("batch %s has ended, and a job that follows it was not added", id)
 	case over && !b.Ended:
 		return fmt.Errorf("batch %s has not ended, although nothing is left", id)
 	case over && c.Unsure == 0 && b.mayBeDone(c) && !b.Done:
 		return fmt.Errorf("batch %s is not done, although all members are", id)
 	}
 	return nil
+}
+
+// seen reports whether a job that follows a batch was added.
+func (l *Ledger) seen(id string) bool {
+	_, seen := l.callbacks[id]
+	return seen
 }
 
 // A Saved is an earlier state of a place.

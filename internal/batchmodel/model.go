@@ -383,6 +383,8 @@ func (m *Model) See() Sight {
 func (s *Sight) note(p Place, j Job, fate Fate) {
 	if j.Batch != "" {
 		s.Members[p][j] = fate
+	} else if fate == Away {
+		return
 	} else if strings.HasSuffix(j.ID, "#ended") || strings.HasSuffix(j.ID, "#done") {
 		s.Callbacks[j.ID] = true
 	}

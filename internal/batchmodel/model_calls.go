@@ -251,7 +251,7 @@ func (m *Model) EndBatch(_ context.Context, id string, end protocol.BatchEnding)
 		if m.keeps(SecondLook) && (at < 0 || end.Counts[at].Version != p.Version || end.Counts[at].Counts.Left() > 0) {
 			return clone(r), ended(), nil
 		}
-		if !p.Closed && m.keeps(LookCloses) || r.State == protocol.BatchCancelled && (at < 0 || !end.Counts[at].Cancelled) && m.keeps(AllMarked) {
+		if !p.Closed && m.keeps(LookCloses) {
 			return clone(r), ended(), nil
 		}
 	}

@@ -28,7 +28,6 @@ const (
 	PendingHolds       Promise = "a growth that is under way holds up the end"
 	SecondLook         Promise = "each partition is asked once more before the end"
 	EndCompares        Promise = "a batch ends only if its record has not changed since the second look began"
-	AllMarked          Promise = "a cancelled batch ends only when each partition knows it"
 	LookCloses         Promise = "a batch ends only if each partition takes no item any more"
 	EndsOnce           Promise = "a batch ends once"
 	DeadHolds          Promise = "a batch with dead members is not done"
@@ -37,5 +36,5 @@ const (
 // Promises are all of them.
 var Promises = []Promise{
 	VersionsGrow, PositionOnce, ClosedRefuses, MarkRefuses, GrowthOnce, VoidUsesUp, OutboxCounts, RequeueCounts, Raises,
-	NotedFirst, LowerRefused, TargetsNamed, ClearedByReport, LowerClearsNothing, EndedRefuses, PendingHolds, SecondLook, EndCompares, AllMarked, LookCloses, EndsOnce, DeadHolds,
+	NotedFirst, LowerRefused, TargetsNamed, ClearedByReport, LowerClearsNothing, EndedRefuses, PendingHolds, SecondLook, EndCompares, LookCloses, EndsOnce, DeadHolds,
 }
