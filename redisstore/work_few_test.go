@@ -20,6 +20,7 @@ type fewQueue struct {
 	calls   int64
 	carried int // calls that work_few.lua has carried out
 	sent    int64
+	late    *protocol.WorkCall // the last call that work_few.lua has carried out
 	fences  map[string]int64
 }
 
@@ -35,9 +36,16 @@ func (q *fewQueue) work(call protocol.WorkCall) protocol.WorkAnswer {
 	hot.few.skips.Store(1 << 30)
 	var answer protocol.WorkAnswer
 	done := false
+	if q.late != nil {
+		if _, late := workFewAnswer(q.late, q.store.run(q.Context(), q.client, q.store.workFewCall(q.late))[0]); late {
+			q.Errorf("a late copy of call %d was carried out", q.late.Number)
+		}
+	}
 	if q.few && isFew(&call) {
 		if answer, done = workFewAnswer(&call, q.store.run(q.Context(), q.client, q.store.workFewCall(&call))[0]); done && answer.Err == nil {
 			q.carried++
+			copied := call
+			q.late = &copied
 			if _, again := workFewAnswer(&call, q.store.run(q.Context(), q.client, q.store.workFewCall(&call))[0]); again {
 				q.Errorf("call %d was carried out twice", call.Number)
 			}
