@@ -161,8 +161,8 @@ func (e *Enqueuer) send(ctx context.Context, items []Item) ([]Receipt, error) {
 // both calls if you repeat the call later, or with another Enqueuer, for example after a restart. A repeated call with [Replace] replaces the
 // first job; if that one has ended, the job is added again.
 //
-// When ctx ends Enqueue returns at once; a job that was not sent before that is not sent. If the store was failing, the error contains the
-// store's last error.
+// When ctx ends Enqueue returns at once, or within 100 ms if it waits for an answer of the store itself; a job that was not sent before that is not sent.
+// If the store was failing, the error contains the store's last error.
 //
 // The first call checks the store. If the store cannot be trusted with jobs, nothing is sent, and the error wraps ErrUnfit.
 func (e *Enqueuer) Enqueue(ctx context.Context, name string, args any, options ...EnqueueOption) (Receipt, error) {

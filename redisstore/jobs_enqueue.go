@@ -49,6 +49,10 @@ func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []pro
 			sent[i] = s.enqueueCall(&calls[i])
 		}
 	}
+	run := s.runBriefly
+	if len(calls) == 1 && calls[0].Brief && s.patience.brief != nil {
+		run = s.runWithin
+	}
 	var left []int  // calls of enqueue_one.lua that added nothing
 	var fresh []int // calls that found a new partition
 	answered := func(i int, cmd *redis.Cmd) {
@@ -57,7 +61,7 @@ func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []pro
 			fresh = append(fresh, i)
 		}
 	}
-	for i, cmd := range s.runBriefly(ctx, sent...) {
+	for i, cmd := range run(ctx, sent...) {
 		if sent[i].script != &enqueueOneScript {
 			answered(i, cmd)
 		} else if added, err := cmd.Int64(); err != nil {
@@ -73,9 +77,12 @@ func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []pro
 		for _, i := range left {
 			sent = append(sent, s.enqueueCall(&calls[i]))
 		}
-		for j, cmd := range s.runBriefly(ctx, sent...) {
+		for j, cmd := range run(ctx, sent...) {
 			answered(left[j], cmd)
 		}
+	}
+	for i := range answers {
+		answers[i].Ticket.Brief = s.patience.brief != nil
 	}
 	for _, i := range fresh {
 		answers[i].Err = s.queues.relist(ctx, calls[i].Partition.Queue)

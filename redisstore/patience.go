@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const (
@@ -34,6 +36,7 @@ const (
 type patience struct {
 	clients []redis.UniversalClient // by level; one level: the application's client, as it is
 	limits  []time.Duration         // of reading an answer
+	brief   redis.UniversalClient   // of calls that end after protocol.BriefCall; nil: the client cannot end them
 	level   atomic.Int32
 	unread  atomic.Int32 // consecutive calls without an answer in time, although the server accepts connections
 	made    atomic.Int64 // connections that the pool had made, at the last call without an answer
@@ -49,7 +52,10 @@ func newPatience(client redis.UniversalClient) *patience {
 	if longest <= 0 {
 		longest = longestRead
 	}
-	p := new(patience)
+	p := &patience{brief: client}
+	if !single.Options().ContextTimeoutEnabled {
+		p.brief = single.WithTimeout(protocol.BriefCall)
+	}
 	for limit := shortestRead; limit < longest; limit *= 2 {
 		brief := single
 		if !single.Options().ContextTimeoutEnabled {
@@ -129,6 +135,13 @@ func (s *store) runBriefly(ctx context.Context, calls ...call) []*redis.Cmd {
 		}
 	}
 	return cmds
+}
+
+// runWithin is run for calls that end after protocol.BriefCall, and that are sent again with more time if they have no answer then.
+func (s *store) runWithin(ctx context.Context, calls ...call) []*redis.Cmd {
+	ctx, cancel := context.WithTimeout(ctx, protocol.BriefCall)
+	defer cancel()
+	return s.run(ctx, s.patience.brief, calls...)
 }
 
 // connectionFailed records the end of a call of a patience's client, and reports whether its connection has failed. Then the

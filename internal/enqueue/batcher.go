@@ -82,9 +82,18 @@ const maxSpareBody = 4 << 10
 // now estimates the store's clock.
 func (b *batcher) now() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }
 
-// post hands over pending items, each to its partition. A caller that only waits, because its ctx never ends, makes the first call itself: two
-// switches between goroutines cost more than all other work for a single job.
-func (b *batcher) post(partitions []protocol.Partition, items []*pending, waits bool) {
+// A sender makes the first call for the pending items that find no call under way.
+type sender byte
+
+const (
+	sentByGoroutine sender = iota
+	sentByCaller           // its ctx never ends
+	sentBriefly            // by the caller too, if its call is short: its ctx may end meanwhile
+)
+
+// post hands over pending items, each to its partition. A caller with a single job makes the first call itself: two switches between goroutines
+// cost more than all other work for the job.
+func (b *batcher) post(partitions []protocol.Partition, items []*pending, by sender) {
 	now := time.Now()
 	var idle []*partitionQueue
 	b.mu.Lock()
@@ -103,8 +112,10 @@ func (b *batcher) post(partitions []protocol.Partition, items []*pending, waits 
 	b.mu.Unlock()
 	switch {
 	case len(idle) == 0:
-	case waits:
+	case by == sentByCaller:
 		b.sendOnce(idle, now)
+	case by == sentBriefly && idle[0].answersSoon() && b.outcomes.size.Load() == 0:
+		b.sendBriefly(idle, now)
 	default:
 		go b.sendAll(idle)
 	}
@@ -145,12 +156,26 @@ func (b *batcher) sendAll(queues []*partitionQueue) {
 			return
 		}
 		queues = b.send(queues, now)
+		if b.leaves(queues) {
+			return
+		}
 		if b.halfEmpty(queues) {
 			// The callers that were just answered are about to enqueue their next jobs. Yielding to them once combines two half-full calls into
 			// one full call.
 			runtime.Gosched()
 		}
 	}
+}
+
+// leaves ends the sending for a queue whose last call had a job of one caller, if nothing waits: this caller sends its next job itself.
+func (b *batcher) leaves(queues []*partitionQueue) bool {
+	if len(queues) != 1 || len(queues[0].parts) != 1 || !queues[0].answersSoon() {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	queues[0].busy = queues[0].head != nil
+	return !queues[0].busy
 }
 
 // halfEmpty reports whether each of these queues has less waiting than makes a good call.
@@ -170,6 +195,27 @@ func (b *batcher) sendOnce(queues []*partitionQueue, now time.Time) {
 	if queues = b.load(queues, now); len(queues) > 0 {
 		queues = b.send(queues, now)
 	}
+	b.sendMore(queues)
+}
+
+// sendBriefly makes the next call of a queue for which only the caller sends. If it is not answered within protocol.BriefCall, a goroutine sends it
+// again, and the caller waits for that only as long as its ctx permits. It also leaves later arrivals to a goroutine.
+func (b *batcher) sendBriefly(queues []*partitionQueue, now time.Time) {
+	if queues = b.load(queues, now); len(queues) == 0 {
+		return
+	}
+	queues[0].call.Brief = true
+	open := b.attempt(b.deadline(now), queues)
+	queues[0].call.Brief = false
+	if len(open) > 0 {
+		go func() { b.sendAll(b.sendAgain(queues, open, now)) }()
+		return
+	}
+	b.sendMore(queues)
+}
+
+// sendMore leaves what has arrived meanwhile to a goroutine.
+func (b *batcher) sendMore(queues []*partitionQueue) {
 	var more []*partitionQueue
 	b.mu.Lock()
 	for _, q := range queues {
@@ -223,6 +269,11 @@ func (b *batcher) send(queues []*partitionQueue, began time.Time) []*partitionQu
 	if len(open) == 0 {
 		return queues
 	}
+	return b.sendAgain(queues, open, began)
+}
+
+// sendAgain sends the calls that failed again, as send does. open: the queues of these calls.
+func (b *batcher) sendAgain(queues, open []*partitionQueue, began time.Time) []*partitionQueue {
 	ctx, cancel := context.WithDeadline(context.Background(), began.Add(b.timeout))
 	defer cancel()
 	for failures := 1; ; failures++ {
@@ -272,9 +323,12 @@ func (b *batcher) attempt(ctx context.Context, queues []*partitionQueue) (open [
 	for i, q := range queues {
 		calls[i] = q.call
 	}
+	began := time.Now()
 	answers := b.store.Enqueue(ctx, calls)
+	took := time.Since(began)
 	for i, q := range queues {
 		err := answerErr(answers, i)
+		q.took = took
 		switch {
 		case err == nil:
 			b.noteClock(answers[i].Now)
@@ -285,7 +339,9 @@ func (b *batcher) attempt(ctx context.Context, queues []*partitionQueue) (open [
 			q.fail(b, err)
 		default:
 			q.unknown, q.err = true, err
-			b.beginOutage(q)
+			if !calls[i].Brief { // else it is sent again, with more time
+				b.beginOutage(q)
+			}
 			open = append(open, q)
 		}
 	}

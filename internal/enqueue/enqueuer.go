@@ -138,7 +138,7 @@ func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing
 		return false, err
 	}
 	partition := [1]protocol.Partition{{Queue: queue, Index: protocol.PartitionOf(p.one[0].ID, n)}}
-	e.batcher.post(partition[:], []*pending{p}, ctx.Done() == nil)
+	e.batcher.post(partition[:], []*pending{p}, senderFor(ctx))
 	if err := e.wait(ctx, p); err != nil {
 		return false, err // p may still be in a call: it is not reused
 	}
@@ -148,6 +148,17 @@ func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing
 	}
 	e.batcher.reuse(p)
 	return existing, err
+}
+
+// senderFor returns who sends a single job of a caller with this ctx.
+func senderFor(ctx context.Context) sender {
+	if ctx.Done() == nil {
+		return sentByCaller
+	}
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < protocol.BriefCall || ctx.Err() != nil {
+		return sentByGoroutine
+	}
+	return sentBriefly
 }
 
 // wait returns nil when p is done.

@@ -252,7 +252,7 @@ func (e *Enqueuer) sendShares(ctx context.Context, b *jobSet, shares []share, jo
 	for i, s := range shares {
 		partitions[i], items[i] = s.partition, s.pending
 	}
-	e.batcher.post(partitions, items, false)
+	e.batcher.post(partitions, items, sentByGoroutine)
 	var failed []error
 	for i := range shares {
 		s := &shares[i]

@@ -19,14 +19,21 @@ type partitionQueue struct {
 	// Used by the goroutine that sends for this queue.
 	call    protocol.EnqueueCall
 	parts   []part
-	began   time.Time // when the call was filled
-	unknown bool      // the store may have carried out the call under way
-	err     error     // of the last attempt
-	logged  bool      // its outage was logged
+	began   time.Time     // when the call was filled
+	unknown bool          // the store may have carried out the call under way
+	err     error         // of the last attempt
+	logged  bool          // its outage was logged
+	took    time.Duration // of the last attempt
 	// Memory for a round trip with only this queue.
 	alone [1]*partitionQueue
 	sent  [1]protocol.EnqueueCall
 }
+
+// soon is the longest duration of the last attempt with which the next call may be a brief one.
+const soon = protocol.BriefCall / 10
+
+// answersSoon reports whether the next call may be a brief one.
+func (q *partitionQueue) answersSoon() bool { return q.call.Ticket.Brief && q.took < soon }
 
 // A part is the items [from:to] of one pending in a call. known has the indexes of items that the store has carried out before: they are not sent.
 type part struct {

@@ -74,13 +74,18 @@ type EnqueueCall struct {
 	Number    int64
 	Items     []EnqueueItem
 	Ticket    EnqueueTicket // of the answer to the caller's last call to the partition, if it was answered
+	Brief     bool          // with Ticket.Brief: the call ends after BriefCall, answered or not
 }
+
+// BriefCall is how long a Brief call lasts at most.
+const BriefCall = 100 * time.Millisecond
 
 // An EnqueueTicket comes with an answer and is sent with the next call. For a moment the store may rely on its content, so that this
 // call can be a fast one. Without it, as the zero value, the call has the same effect at a higher cost.
 type EnqueueTicket struct {
 	Score int64     // the store's own
 	Until time.Time // on this process's clock
+	Brief bool      // the store can end a call after BriefCall
 }
 
 // SealCall seals the last call that a caller has sent to a partition. It may be repeated, with the same numbers.
