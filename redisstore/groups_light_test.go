@@ -22,7 +22,7 @@ func TestGroupsWithoutOwnRulesGetTheSameTurns(t *testing.T) {
 			groups int
 			large  bool
 			rule   string // of the queue
-		}{{150, false, ""}, {9, true, ""}, {40, false, "0 3 0 0 0 0 0"}, {150, false, "0 0 7 3600000 0 0 0"}, {9, false, "0 4 60 3600000 0 0 0"}} {
+		}{{150, false, ""}, {9, true, ""}, {40, false, "0 3 0 0 0 0 0"}, {40, false, "0 0 7 3600000 0 0 0"}, {9, false, "0 4 60 3600000 0 0 0"}} {
 			dice, groups, large, rule := rand.New(rand.NewPCG(uint64(seed), 7)), c.groups, c.large, c.rule
 			var both [2]*lightQueue
 			for i := range both {
