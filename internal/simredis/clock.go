@@ -1,7 +1,9 @@
 package simredis
 
 import (
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
 )
@@ -38,4 +40,21 @@ func (s *Server) beginTTL() {
 	if s.expires.CompareAndSwap(false, true) {
 		s.ClockTTL(true)
 	}
+}
+
+// SetOffset makes the clock of TIME wrong: it is ahead of time.Now by an offset, or behind. So scripts get another time than clients. TTLs of keys and
+// IDs of streams are not affected.
+func (s *Server) SetOffset(offset time.Duration) { s.offset.Store(int64(offset)) }
+
+// answerTime answers TIME if the clock is wrong.
+func (s *Server) answerTime(c *server.Peer) bool {
+	offset := time.Duration(s.offset.Load())
+	if offset == 0 {
+		return false
+	}
+	now := time.Now().Add(offset)
+	c.WriteLen(2)
+	c.WriteBulk(strconv.FormatInt(now.Unix(), 10))
+	c.WriteBulk(strconv.Itoa(now.Nanosecond() / 1000))
+	return true
 }

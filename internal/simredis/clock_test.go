@@ -1,6 +1,7 @@
 package simredis
 
 import (
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,4 +66,21 @@ func TestCommandsThatMaySetTTLs(t *testing.T) {
 			t.Errorf("%s may set a TTL: %v, want %v", cmd, got, want)
 		}
 	}
+}
+
+func TestTheClockOfScriptsMayBeWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := started(t)
+		client := clientOf(t, s.Dial, redis.Options{})
+		defer client.Close()
+		for _, offset := range []time.Duration{0, time.Hour, -time.Minute, 0} {
+			s.SetOffset(offset)
+			want := time.Now().Add(offset)
+			got := client.Time(t.Context()).Val()
+			script, err := client.Eval(t.Context(), "return redis.call('TIME')", nil).StringSlice()
+			if err != nil || !got.Equal(want) || script[0] != strconv.FormatInt(want.Unix(), 10) {
+				t.Errorf("with an offset of %v the time is %v, in a script %v (%v), want %v", offset, got, script, err, want)
+			}
+		}
+	})
 }

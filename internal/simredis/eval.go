@@ -86,6 +86,8 @@ func (s *Server) answer(serves *server.Server, c *server.Peer, cmd string, args 
 			c.WriteOK()
 		}
 		return at.nested // to clients it is an unknown command
+	case "TIME":
+		return s.answerTime(c)
 	default:
 		s.watchTTL(c, cmd, args)
 		return false

@@ -27,6 +27,7 @@ type Server struct {
 	conns   map[*conn]struct{}
 	waiting sync.WaitGroup // commands that may block
 	expires atomic.Bool    // ClockTTL has begun
+	offset  atomic.Int64   // see SetOffset
 
 	// The lock of Miniredis protects these.
 	scripts map[string]*script // SHA-1 → script
