@@ -9,6 +9,8 @@
 #               redis-server; River takes part where PostgreSQL is installed. BENCH adds flags: make bench BENCH='-peers asynq,chime'
 # make chaos    ten minutes of faults by a new seed, and a check that nothing was lost or doubled; docs/reliability.md gets the figures.
 #               FOR=60s is shorter, and then nothing is written; SEED=7 has the faults of seed 7; CHAOS adds flags: -rate, -pace, -loss
+# make sim      the whole of chime under fake time with faults, by the plans of new seeds for ten minutes; FOR=1h SEED=7 as above
+# make models   the models of the protocols, also the larger ones; needs spin and gcc
 # make typescript  a client in TypeScript, made from openapi.yaml, against the HTTP API; needs npm and its registry
 # make gobench  the benchmarks of single functions (go test -bench), short; GOBENCH picks some by name
 BENCH =
@@ -17,7 +19,7 @@ FOR = 10m
 SEED = 0
 CHAOS = $(if $(filter 10m,$(FOR)),-record)
 
-.PHONY: quick test all everything check bench chaos typescript gobench
+.PHONY: quick test all everything check bench chaos sim models typescript gobench
 quick:
 	go test ./...
 test:
@@ -32,6 +34,10 @@ bench:
 	cd bench && go run . -short -within 4m30s $(BENCH)
 chaos:
 	go test ./tests/chaos -tags real -count=1 -timeout 0 -v -run '^TestChaos$$' -back -for $(FOR) -seed $(SEED) $(CHAOS)
+sim:
+	go test ./internal/sim -count=1 -timeout 0 -v -run '^TestRandomFaultsLoseAndDoubleNothing$$' -for $(FOR) -seed $(SEED)
+models:
+	./models/run.sh && ./models/run.sh large
 typescript:
 	cd httpapi/contract && go test -tags npm -count=1 -run TypeScript .
 gobench:

@@ -78,6 +78,7 @@ var mayImport = map[string][]string{
 	"internal/groupmodel":        {},
 	"internal/batchmodel":        {"internal/protocol"},
 	"internal/incident":          {"any"},
+	"internal/sim":               {"any"},
 	"examples":                   {"any"},
 	"cmd":                        {"any"},
 	"bench":                      {"any"}, // a module of its own, as those of httpapi, chimeotel and chimeprom are
@@ -153,7 +154,7 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 // servesTests reports whether a folder has helpers of tests, which no program needs.
 func servesTests(folder string) bool {
 	return folder == "tests" || strings.HasPrefix(folder, "tests/") ||
-		slices.Contains([]string{"chimetest", "dashboard/internal/visit", "internal/batchmodel", "internal/childproc", "internal/faketime", "internal/faultproxy", "internal/groupmodel", "internal/incident", "internal/long", "internal/redistest", "internal/storesuite"}, folder)
+		slices.Contains([]string{"chimetest", "dashboard/internal/visit", "internal/batchmodel", "internal/childproc", "internal/faketime", "internal/faultproxy", "internal/groupmodel", "internal/incident", "internal/long", "internal/redistest", "internal/sim", "internal/storesuite"}, folder)
 }
 
 func TestTheTopLevelHasItsFiles(t *testing.T) {
