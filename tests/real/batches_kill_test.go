@@ -13,6 +13,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/childproc"
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/redistest"
 )
 
@@ -157,10 +158,10 @@ func (r *batchRuns) add(line string) {
 	}
 }
 
-// Creators and workers, which also carry and report, are killed at random until 200 batches have ended. Each job that follows a batch is added once, after
+// Creators and workers, which also carry and report, are killed at random until all batches have ended. Each job that follows a batch is added once, after
 // all members have run.
 func TestBatchesEndOnceWhenProcessesAreKilled(t *testing.T) {
-	const batches = 200
+	batches := long.Seeds(40, 200)
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
 	runs := &batchRuns{members: map[string]int64{}, ends: map[string]map[string]int64{"ended": {}, "done": {}}}
@@ -202,7 +203,7 @@ func TestBatchesEndOnceWhenProcessesAreKilled(t *testing.T) {
 	})
 	t.Logf("%d kills", kills)
 	wantBatchRuns(t, runs, batches)
-	if n := countsOf(t, client, batchEnds).Done; n != 2*batches {
+	if n := countsOf(t, client, batchEnds).Done; n != int64(2*batches) {
 		t.Errorf("%d jobs that follow batches are done, want %d", n, 2*batches)
 	}
 	all := chime.NewBatches(program{Addr: server.Addr()}.store())
