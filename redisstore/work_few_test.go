@@ -175,6 +175,18 @@ func TestFewJobsAreWorkedAsMany(t *testing.T) {
 	})
 }
 
+// A partition that went back may not know its batches: only work.lua counts the end of a member then.
+func TestTheEndOfAMemberIsNotForTheShortScript(t *testing.T) {
+	call := protocol.WorkCall{Number: 2, TTL: time.Minute, Take: 1, Settle: []protocol.Settlement{{ID: "j", Fence: 1, Kind: protocol.SettleDone}}}
+	if !isFew(&call) {
+		t.Error("an ordinary job: not a call for work_few.lua")
+	}
+	call.Settle[0].Batch = "import"
+	if isFew(&call) {
+		t.Error("a member of a batch: a call for work_few.lua, which does not count its end")
+	}
+}
+
 // A call that work_few.lua leaves to work.lua makes the next ones go to work.lua at once: 1, then 3, 7, …, until one is carried out.
 func TestCallsThatAreLeftTryLessOften(t *testing.T) {
 	var f fewPace
