@@ -469,7 +469,7 @@ func TestABatchDoesNotEndWhileItGrows(t *testing.T) {
 		b.Settle("w", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone, Batch: "b"})
 		b.report(source)
 		b.Want("growing", b.record("b"), "running: 1 added, 1 done")
-		if b.endsBatch("b") {
+		if b.endsBatch("b") || b.endsBatch("b") { // the first one closes the partition that is new
 			t.Error("it has ended while it grows")
 		}
 		call := protocol.FillCall{Partition: mail, Batch: "b", Token: "token", Items: []protocol.EnqueueItem{{ID: "grown", Body: member("b")}}}
@@ -622,7 +622,7 @@ func (b *bench) endsBatch(id string) bool {
 	}
 	ending := protocol.BatchEnding{Revision: record.Revision}
 	for _, part := range record.Partition {
-		ending.Counts = append(ending.Counts, b.count(protocol.CountCall{Partition: part.Partition, Batch: id, Above: part.Version}))
+		ending.Counts = append(ending.Counts, b.count(protocol.CountCall{Partition: part.Partition, Batch: id, Above: part.Version, Close: true}))
 	}
 	_, done, err := b.store.EndBatch(b.Context(), id, ending)
 	if err != nil {
