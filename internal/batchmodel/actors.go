@@ -120,10 +120,14 @@ func fillOne(w *Walk, call protocol.FillCall, what string) protocol.FillAnswer {
 		if a.Err != nil {
 			w.fail("%s: %w", what, a.Err)
 		}
-		for _, existing := range a.Existing {
-			if known, _ := w.ledger.Ended(call.Batch); existing && known {
+		again := call.Token != "" && w.grown[call.Token] // its answer reports the job that it has added
+		for i, existing := range a.Existing {
+			if known, _ := w.ledger.Ended(call.Batch); existing && known && i >= a.Passed && !again {
 				w.ledger.Existing(call.Batch, call.Partition, 1)
 			}
+		}
+		if call.Token != "" && !a.Closed {
+			w.grown[call.Token] = true
 		}
 		return a
 	}

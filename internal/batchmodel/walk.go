@@ -40,6 +40,7 @@ type Walk struct {
 	flights []Flight
 	late    []lateCall
 	saved   map[Place]savedPlace
+	grown   map[string]bool // tokens whose jobs were added
 	asked   map[Flight]bool // by place and ID: somebody has cancelled it while it ran
 	items   int
 	Calls   int // how many calls were made
@@ -95,7 +96,7 @@ func Operations(seed uint64, n int) (ops []Operation) {
 
 // NewWalk returns a walk that has made nothing.
 func NewWalk(s System, mode Mode) *Walk {
-	return &Walk{System: s, mode: mode, ledger: NewLedger(), plans: map[string]*plan{}, saved: map[Place]savedPlace{}, asked: map[Flight]bool{}}
+	return &Walk{System: s, mode: mode, ledger: NewLedger(), plans: map[string]*plan{}, saved: map[Place]savedPlace{}, grown: map[string]bool{}, asked: map[Flight]bool{}}
 }
 
 // every is after how many operations all processes finish what they do.
