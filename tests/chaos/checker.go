@@ -30,6 +30,7 @@ func Check(h *History, s *Snapshot) (Findings, map[string]int) {
 	c.checkGroups()
 	c.checkCompletions()
 	c.checkFollowers()
+	c.checkEnds()
 	for _, schedule := range s.Schedules {
 		newAccount(schedule, h, s, &c.found).check()
 	}

@@ -91,6 +91,29 @@ func (s *story) offer(batch string, jobs int, group string) {
 	s.line(s.a, 1501, Accepted, batch, 0, "")
 }
 
+// offerBatch adds a chime.Batch that was accepted.
+func (s *story) offerBatch(batch string, jobs int) {
+	s.line(s.a, 1500, Offered, batch, int64(jobs), "q")
+	s.line(s.a, 1501, Accepted, batch, 0, "")
+}
+
+func TestABatchThatEndsOnceHasNoFindings(t *testing.T) {
+	s := newStory()
+	s.offerBatch("e.4", 1)
+	s.run(s.a, jobKey("e.4", 0), 2000, Done)
+	s.run(s.a, endKey("e.4"), 2010, Failed)
+	s.run(s.a, doneKey("e.4"), 2011, Done)
+	s.run(s.b, endKey("e.4"), 2500, Done)
+	s.offerBatch("e.9", 1)
+	s.run(s.a, jobKey("e.9", 0), 3000, Discarded)
+	s.Snapshot.Dead[jobKey("e.9", 0)], s.Bodies = "by plan", 1
+	s.run(s.a, endKey("e.9"), 3010, Done)
+	s.Done += 4
+	if found, _ := Check(s.History, s.Snapshot); len(found) > 0 {
+		t.Errorf("found %v, want nothing", found)
+	}
+}
+
 // Jobs of groups that keep their rules are no findings: a retry in an ordered group comes before the next job, and handlers follow each other.
 func TestGroupsThatKeepTheirRulesAreNoFindings(t *testing.T) {
 	s := newStory()
@@ -213,6 +236,52 @@ func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
 			for i, key := range []string{followed, followerKey(followed, "x#done-1.1"), followerKey(followed, "x#done-2.1")} {
 				s.run(s.a, key, 60+10*i, Done)
 			}
+			s.Done += 3
+		}},
+		{"a batch ended before one of its members", Early, func(s *story) {
+			s.offerBatch("e.4", 2)
+			s.run(s.a, jobKey("e.4", 0), 2000, Done)
+			s.run(s.a, endKey("e.4"), 2010, Done)
+			s.run(s.a, jobKey("e.4", 1), 2012, Done)
+			s.run(s.a, doneKey("e.4"), 2030, Done)
+			s.Done += 4
+		}},
+		{"a batch ended before a job that follows one of its members", Early, func(s *story) {
+			s.offerBatch("e.4", followedJobs)
+			for i := range followedJobs {
+				s.run(s.a, jobKey("e.4", i), 2000+10*i, Done)
+			}
+			s.run(s.a, endKey("e.4"), 2100, Done)
+			s.run(s.a, followerKey(jobKey("e.4", followedJobs-1), "x#done-1.1"), 2110, Done)
+			s.run(s.a, doneKey("e.4"), 2130, Done)
+			s.Done += followedJobs + 3
+		}},
+		{"a batch never ended", Lost, func(s *story) {
+			s.offerBatch("e.4", 1)
+			s.run(s.a, jobKey("e.4", 0), 2000, Done)
+			s.run(s.a, doneKey("e.4"), 2010, Done)
+			s.Done += 2
+		}},
+		{"a batch is not done although all its members are", Lost, func(s *story) {
+			s.offerBatch("e.4", 1)
+			s.run(s.a, jobKey("e.4", 0), 2000, Done)
+			s.run(s.a, endKey("e.4"), 2010, Done)
+			s.Done += 2
+		}},
+		{"a batch is done with a dead member", Early, func(s *story) {
+			s.offerBatch("e.4", 1)
+			s.run(s.a, jobKey("e.4", 0), 2000, Discarded)
+			s.Snapshot.Dead[jobKey("e.4", 0)], s.Bodies = "by plan", 1
+			s.run(s.a, endKey("e.4"), 2010, Done)
+			s.run(s.a, doneKey("e.4"), 2020, Done)
+			s.Done += 2
+		}},
+		{"a batch ended twice", Doubled, func(s *story) {
+			s.offerBatch("e.4", 1)
+			s.run(s.a, jobKey("e.4", 0), 2000, Done)
+			s.run(s.a, endKey("e.4"), 2010, Done)
+			s.run(s.a, endKey("e.4"), 2020, Done)
+			s.run(s.a, doneKey("e.4"), 2030, Done)
 			s.Done += 3
 		}},
 		{"a completion was counted twice", Doubled, func(s *story) { s.Done++ }},

@@ -14,6 +14,7 @@
 //   - no job ran again without a cause: a failed attempt, or a fault that took it from its worker;
 //   - the server has counted each completion once;
 //   - a job with OnDone that is done was followed by one job, on the same queue or on another one;
+//   - a batch ended after all its members, its two jobs were added once, and it is done if no member is dead;
 //   - every instant of every schedule was run, counted as missed or counted as skipped;
 //   - no job overtook another one of its ordered group, and no more jobs of a group ran or started than its rule permits, as far as that is visible outside
 //     the server (checkGroups);

@@ -29,11 +29,12 @@ func runEnqueuer(ctx context.Context, p *program) error {
 	next := time.Now()
 	for i := 0; time.Now().Before(p.Stop); i++ {
 		size, group := 1+o.random.IntN(80), (*groupPlan)(nil)
-		if o.random.IntN(groupedShare) == 0 {
+		key := fmt.Sprintf("%s.%d", p.Name, i)
+		if !isEnded(key) && o.random.IntN(groupedShare) == 0 {
 			group = &groupPlans[o.random.IntN(len(groupPlans))]
 			size = 1 + o.random.IntN(group.size)
 		}
-		if !o.offer(ctx, fmt.Sprintf("%s.%d", p.Name, i), size, group) {
+		if !o.offer(ctx, key, size, group) {
 			return nil
 		}
 		next = next.Add(time.Duration(float64(size) / p.Rate * float64(time.Second)))
@@ -68,13 +69,20 @@ func (o *offerer) offer(ctx context.Context, batch string, size int, group *grou
 		key := jobKey(batch, i)
 		items[i] = chime.Item{Name: jobName, Args: key, Options: options}
 		if isFollowed(key) {
-			items[i].Options = append(slices.Clone(options), onDone(key, queue))
+			items[i].Options = append(slices.Clone(options), onDone(key, queue, isEnded(batch)))
 		}
 	}
 	p := o.program
 	p.send(Offered, batch, int64(size), where)
 	if group != nil && !group.ensureRule(ctx, o.queues) { // now it has a rule, unless the server is emptied after the batch was offered
 		return false
+	}
+	if isEnded(batch) {
+		if !o.offerBatch(ctx, asBatch(batch, items)) {
+			return false
+		}
+		p.send(Accepted, batch, 0, "")
+		return true
 	}
 	receipts, err := o.enqueuer.EnqueueMany(ctx, items)
 	for err != nil {

@@ -17,6 +17,7 @@ const (
 	Overlapped  Rule = "overlapped"  // two occurrences of a schedule ran at once against its policy
 	Overtaken   Rule = "overtaken"   // a job ran before another one of its ordered group had ended
 	Exceeded    Rule = "exceeded"    // more jobs of a group ran or started than its rule permits
+	Early       Rule = "early"       // a batch ended before one of its members, or is done although a member is dead
 	Refenced    Rule = "refenced"    // a fence was drawn twice
 	Stuck       Rule = "stuck"       // work was left, and no job began any more
 	Homeless    Rule = "homeless"    // a schedule lives in no queue, or in several, or lives although it was deleted

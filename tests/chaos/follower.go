@@ -26,9 +26,12 @@ func isFollowed(key string) bool {
 	return err == nil && i%followedJobs == followedJobs-1
 }
 
-// onDone is the option of such a job on a queue.
-func onDone(key, queue string) chime.EnqueueOption {
+// onDone is the option of such a job on a queue. member: what follows is a member of the job's batch.
+func onDone(key, queue string, member bool) chime.EnqueueOption {
 	options := []chime.EnqueueOption{chime.MaxAttempts(maxAttempts), chime.Queue(followerQueue(key, queue))}
+	if member {
+		options = append(options, chime.SameBatch())
+	}
 	return chime.OnDone(chime.Item{Name: followerName, Args: key, Options: options})
 }
 

@@ -167,6 +167,7 @@ var mayStay = map[string]string{
 	"outgoing":  "these jobs: none waits, see Idle",
 	"carried":   "what other queues have taken",
 	"inbox":     "what other queues have brought",
+	"batches":   "counts of batches, until their homes forget them",
 	"origins":   "queues that a schedule has left, with some of its counts",
 }
 
@@ -174,8 +175,8 @@ var mayStay = map[string]string{
 func (s *Snapshot) Orphans() []string {
 	var left []string
 	for _, key := range s.Keys {
-		if strings.HasPrefix(key, namespace+":{/collections}:") {
-			continue // not a key of a partition: it contains no work
+		if strings.HasPrefix(key, namespace+":{/") && !strings.HasSuffix(key, "}:outbox") {
+			continue // not a key of a queue's partition: it contains no work, unless jobs that follow batches wait there
 		}
 		_, name, partition := strings.Cut(key, "}:")
 		if _, ok := mayStay[name]; partition && !ok {
