@@ -35,6 +35,8 @@ var guards = []guard{
 	{"revision of a placement", "redisstore/scripts/schedules/place.lua", " or h.revision ~= plan.revision", "", "redisstore", "TestStore/PlacingForAnEarlierRevisionIsLost"},
 	{"session before a write", "redisstore/scripts/sessions/work.lua", "if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', KEYS[17], session)) then", "if false then", "redisstore", "TestStore/ASessionBeingReapedCannotStartAgain"},
 	{"number of a session's call", "redisstore/scripts/sessions/work.lua", "local again = last == number", "local again = false", "redisstore", "TestStore/ARepeatedWorkCallGetsTheSameAnswerAndWritesNothing"},
+	{"cursor of a placement, in a simulation", "redisstore/scripts/schedules/place.lua", " or now_cursor ~= plan.cursor", "", "internal/sim", "TestKnownPlansFailOnlyWithoutTheirGuard/cursor"},
+	{"number of a caller's call, in a simulation", "redisstore/scripts/jobs/enqueue.lua", "local again = ahead == 0", "local again = false", "internal/sim", "TestKnownPlansFailOnlyWithoutTheirGuard/caller"},
 	{"term of a leader", "redisstore/scripts/leader/lead.lua", "then term = term + 1 end", "then end", "tests/real", "TestTermsOfLeadersAreLinearizable"},
 	{"job of an ID that exists", "redisstore/scripts/jobs/enqueue.lua", "(again or stored[id] or", "(again or", "tests/real", "TestIDsAreLinearizable"},
 	{"number of a caller's call", "redisstore/scripts/jobs/enqueue.lua", "local again = ahead == 0", "local again = false", "redisstore", "TestStore/ARepeatedEnqueueCallAddsNothing"},
