@@ -546,6 +546,22 @@ func TestStartsOfAGroupWhenTheClockStepsBack(t *testing.T) {
 	})
 }
 
+// When most of a group's starts have ended and some have not, these still count.
+func TestStartsOfAGroupCountWhenMostOthersHaveEnded(t *testing.T) {
+	onServersWith(t, settableClock, func(b *bench) {
+		b.setRule("a", "0 0 5 1000 0 0 0")
+		b.Enqueue(several("a", 20)...)
+		begin := b.serverTime()
+		for i, ms := range []time.Duration{0, 300, 400, 500, 600} {
+			b.SetClock(begin.Add(ms * time.Millisecond))
+			b.Want("taken one by one", storesuite.IDs(b.Take("s", 1)), fmt.Sprint("a", i+1))
+		}
+		b.SetClock(begin.Add(1450 * time.Millisecond))
+		b.Want("taken when two count", storesuite.IDs(b.Take("s", 10)), "a6 a7 a8")
+		b.wantSoundLine("taken when two count")
+	})
+}
+
 // A rule that becomes ordered while jobs of the group run holds from the next take: they run on, and the next one starts when all have ended.
 func TestAnOrderedRuleWaitsForWhatRuns(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

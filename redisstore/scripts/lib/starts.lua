@@ -101,10 +101,9 @@ local starts_of = (function()
           n, oldest = string.match(text, '^ %d+:%d+:(%d+)()', oldest)
           if not n then oldest, older = #text + 1, 0 else older = older - number_of(n) end
         end
-        if oldest > begin then
-          text = string_sub(text, 1, at - 1) .. (older > 0 and oldest < #text and ';' .. text_of(older) .. string_sub(text, oldest) or '')
-        end
-        if oldest < #text then used = used + older end
+        local left = older > 0 and oldest < #text
+        if oldest > begin then text = string_sub(text, 1, at - 1) .. (left and ';' .. text_of(older) .. string_sub(text, oldest) or '') end
+        if left then used = used + older end
       end
     end
     g.starts, g.used = text, used
