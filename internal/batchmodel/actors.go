@@ -209,7 +209,11 @@ func (g *grower) step(w *Walk) bool {
 		}
 	case 1:
 		call := protocol.FillCall{Partition: g.item.place, Batch: g.batch, Token: g.token, Items: []protocol.EnqueueItem{Item(g.batch, g.item.id)}}
-		g.counts = fillOne(w, call, g.name()).Counts
+		a := fillOne(w, call, g.name())
+		if a.Closed {
+			return false // the token is void, or the batch was cancelled: whoever did that reports
+		}
+		g.counts = a.Counts
 	default:
 		report(w, protocol.BatchReport{Counts: g.counts, Grown: []string{g.token}})
 		return false
@@ -222,6 +226,9 @@ func (g *grower) step(w *Walk) bool {
 
 // report brings counts home.
 func report(w *Walk, r protocol.BatchReport) protocol.ReportAnswer {
+	if r.Counts.Batch == "" {
+		w.fail("a report of no batch: %+v", r)
+	}
 	send := func() protocol.ReportAnswer { return w.ReportBatches(ctx, []protocol.BatchReport{r})[0] }
 	a := send()
 	if a.Err != nil {
