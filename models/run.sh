@@ -8,8 +8,9 @@ cd "$(dirname "$0")"
 command -v spin gcc > /dev/null || { echo "spin or gcc is not installed: the model is not checked"; exit 0; }
 
 check() { # flags, or outbox and flags: prints the outcome; 0 if every property holds, 1 if one is violated, 3 if the search was not completed
-  local dir errors model=home
+  local dir errors model=home depth=400
   if [ -f "${1:-}.pml" ]; then model=$1; shift; fi
+  case $model in home | outbox) ;; batch) depth=100000 ;; *) depth=20000 ;; esac
   dir=$(mktemp -d)
   if [ "$model" != home ]; then cp "$model.pml" "$dir/m.pml"; else {
     sed -n '1,/^\/\*CODE\*\/$/p' home.pml | sed '$d'
@@ -23,7 +24,7 @@ check() { # flags, or outbox and flags: prints the outcome; 0 if every property 
     cd "$dir"
     spin -a "$@" m.pml > spin.out 2>&1 || { cat spin.out; exit 2; }
     gcc -O2 -w -DSAFETY -DNOREACH -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM=3000 -o pan pan.c
-    timeout "${LIMIT:-120}" ./pan -E -m100000 -w24 > pan.out 2>&1 || true
+    timeout "${LIMIT:-120}" ./pan -E -m$depth -w24 > pan.out 2>&1 || true
     if [ -n "${TRACE:-}" ] && [ -f m.pml.trail ]; then spin -t -T "$@" m.pml | grep -v '^spin\|^#proc\|processes created' | head -60; fi
   )
   errors=$(grep -a -o 'errors: [0-9]*' "$dir/pan.out" || echo 'not completed')
