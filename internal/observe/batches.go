@@ -59,11 +59,23 @@ func (s *calledStore) EndBatch(ctx context.Context, id string, end protocol.Batc
 	return record, done, err
 }
 
+func (s *calledStore) CancelBatch(ctx context.Context, id string) (protocol.BatchRecord, error) {
+	return call(s, "cancel_batch", func() (protocol.BatchRecord, error) { return s.Store.CancelBatch(ctx, id) })
+}
+
+func (s *calledStore) CancelMembers(ctx context.Context, queue string, ids []string) error {
+	return only(s, "cancel_members", func() error { return s.Store.CancelMembers(ctx, queue, ids) })
+}
+
 func (s *calledStore) TendBatches(ctx context.Context, home int) ([]protocol.BatchRecord, bool, error) {
 	began := time.Now()
 	due, owes, err := s.Store.TendBatches(ctx, home)
 	report(s.called, "tend_batches", began, err)
 	return due, owes, err
+}
+
+func (s *calledStore) PutOffBatch(ctx context.Context, id string, at time.Time) error {
+	return only(s, "put_off_batch", func() error { return s.Store.PutOffBatch(ctx, id, at) })
 }
 
 func (s *calledStore) DeleteBatch(ctx context.Context, id string) error {
@@ -72,4 +84,8 @@ func (s *calledStore) DeleteBatch(ctx context.Context, id string) error {
 
 func (s *calledStore) GetBatch(ctx context.Context, id string) (protocol.BatchRecord, error) {
 	return call(s, "get_batch", func() (protocol.BatchRecord, error) { return s.Store.GetBatch(ctx, id) })
+}
+
+func (s *calledStore) ListBatches(ctx context.Context, home int, before string, limit int) ([]protocol.BatchRecord, error) {
+	return call(s, "list_batches", func() ([]protocol.BatchRecord, error) { return s.Store.ListBatches(ctx, home, before, limit) })
 }
