@@ -74,6 +74,38 @@ func TestDamageOfAnOutboxIsFoundAndRepaired(t *testing.T) {
 	}
 }
 
+// An entry that is a member of a batch has a second field beside its value, which is no fault. It goes with the entry.
+func TestTheBatchOfAnEntryIsNoFault(t *testing.T) {
+	onServersWith(t, repairing, func(b *bench) {
+		source, k := storesuite.DefaultPartition, b.keys()
+		b.filled("b", "m", "n")
+		for _, taken := range b.Take("w", 2) {
+			b.Settle("w", protocol.Settlement{
+				ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone, Batch: "b", Follower: &protocol.Follower{Body: member("b"), Batch: "b", Queue: mail.Queue},
+			})
+			b.Verified()
+			if taken.ID == "m" {
+				b.carryAll(source, mail)
+				b.Verified()
+			}
+		}
+		b.Want("the outbox", b.outboxOf(source), "1 wait, 1 delivered, 4 values")
+		b.client.HSet(b.Context(), k.outgoing, "mail\tx\tb", "b")
+		for _, f := range b.Verify(false) {
+			b.Want("found", f.ID+" "+f.Detail, "outgoing it keeps 1 jobs that no entry names: they use memory until the queue is deleted")
+		}
+		b.client.HDel(b.Context(), k.outgoing, "mail\tx\tb")
+		for _, field := range b.client.HKeys(b.Context(), k.outgoing).Val() {
+			if !strings.HasSuffix(field, "\tb") {
+				b.client.HDel(b.Context(), k.outgoing, field)
+			}
+		}
+		b.Verify(true)
+		b.Want("the outbox", b.outboxOf(source), "0 wait, 0 delivered, 0 values")
+		b.Verified()
+	})
+}
+
 func TestTheOutboxOfAQueueIsCounted(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		source := storesuite.DefaultPartition

@@ -25,15 +25,15 @@ var unreadableValue = protocol.Finding{
 }
 
 // outbox verifies what a partition has for other ones. Entries without a value are removed before they are counted. The bytes of all entries are compared
-// with the sums only if these have not changed while the entries were read.
+// with the sums, and their number with that of the values, only if the sums have not changed while the entries were read.
 func (v *verifier) outbox(ctx context.Context, p protocol.Partition) error {
 	k := v.store.keys.partition(p)
 	keys := []string{k.state, k.outbox, k.outgoing, k.delivered, k.carried, k.jobs, k.dead}
-	sums, changed, bytes := "", false, map[string]int64{}
+	sums, changed, bytes, members := "", false, map[string]int64{}, int64(0)
 	for i, what := range []string{"outbox", "delivered", "sums", "carried"} {
 		at := ""
 		if what == "sums" && !changed {
-			at = fmt.Sprintf("%s\t%d\t%d", sums, bytes["outbox"], bytes["delivered"])
+			at = fmt.Sprintf("%s\t%d\t%d\t%d", sums, bytes["outbox"], bytes["delivered"], members)
 		}
 		for first := true; first || at != ""; first = false {
 			values, err := v.script(ctx, p, &verifyOutboxScript, v.repair, keys, flag(v.repair), what, at)
@@ -46,7 +46,8 @@ func (v *verifier) outbox(ctx context.Context, p protocol.Partition) error {
 			}
 			sums = values.text(2)
 			bytes[what] += values.number(3)
-			for fault := range slices.Chunk(values[4:], 3) {
+			members += values.number(4)
+			for fault := range slices.Chunk(values[5:], 3) {
 				f := outboxFaults[what]
 				if why, blocked := strings.CutPrefix(fault.text(2), "blocked "); blocked {
 					f = protocol.Finding{Detail: "its jobs for this queue cannot be brought there: " + why}

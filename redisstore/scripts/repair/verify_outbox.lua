@@ -1,21 +1,22 @@
 -- verify_outbox.lua: find, a page at a time, faults of an outbox that no script leaves behind, and repair them if requested.
 -- KEYS[1] …:state      hash  layout, outbox, large
 -- KEYS[2] …:outbox     zset  entries that wait, see lib/outbox.lua
--- KEYS[3] …:outgoing   hash  "<queue>\t<job ID>" -> value of an entry
+-- KEYS[3] …:outgoing   hash  "<queue>\t<job ID>" -> value of an entry; "<queue>\t<job ID>\tb" -> the batch of which it is a member
 -- KEYS[4] …:delivered  zset  entries that were carried
 -- KEYS[5] …:carried    hash  target -> what it has taken
 -- KEYS[6] …:jobs       hash  job ID -> envelope
 -- KEYS[7] …:dead       zset  job ID -> instant of its death, Unix ms
 -- ARGV[1] 1: repair; ARGV[2] what is verified, in this order:
 --   outbox, delivered  their entries. Those without a value are removed. A waiting one with a value that no version can read holds up its line, and becomes a
---                      dead job of this queue
---   sums               the field outbox of state, which is computed again
+--                      dead job of this queue. The batch of an entry that is removed is removed too
+--   sums               the field outbox of state, which is computed again; and how many fields of outgoing belong to no entry
 --   carried            a number that is higher than the last drawn one: that is raised. A line that is blocked is only reported
 -- ARGV[3] the position in the list, as the last call answered; empty: the beginning. For sums: the field as it was before and after the entries were read,
--- and a tab, bytes of those that wait, a tab, bytes of those that were carried; empty: it has changed meanwhile, and the bytes are not compared
--- Returns the new position, empty at the end; the field outbox before and after the call; the bytes of the entries of this page that remain; for each fault
--- three values: its ID (a job, a target, or the field), 1 if it was repaired, else 0, and "unreadable" for a value that cannot be read, why a line is
--- blocked, else empty.
+-- and a tab, bytes of those that wait, a tab, bytes of those that were carried, a tab, how many entries are members of a batch; empty: it has changed
+-- meanwhile, and neither the bytes nor the fields of outgoing are compared
+-- Returns the new position, empty at the end; the field outbox before and after the call; the bytes of the entries of this page that remain; how many of
+-- these are members of a batch; for each fault three values: its ID (a job, a target, or the field), 1 if it was repaired, else 0, and "unreadable" for a
+-- value that cannot be read, why a line is blocked, else empty.
 local STATE, OUTBOX, OUTGOING, DELIVERED, CARRIED, JOBS, DEAD = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local repairs, what, at = ARGV[1] == '1', ARGV[2], ARGV[3]
 -- uses: limits clock layout strings outbox
@@ -26,7 +27,7 @@ local n_waiting, n_kept, n_values = redis.call('ZCARD', OUTBOX), redis.call('ZCA
 redis.call('HLEN', JOBS)
 redis.call('ZCARD', DEAD)
 local box = read_outbox(state[2])
-local faults, position, page_bytes = {}, '', 0 -- three values for each fault, as they are returned
+local faults, position, page_bytes, page_members = {}, '', 0, 0 -- three values for each fault, as they are returned
 local function add_fault(id, repaired, why)
   local n = #faults
   faults[n + 1], faults[n + 2], faults[n + 3] = id, repaired and 1 or 0, why or ''
@@ -34,8 +35,9 @@ end
 
 local before, changed = state[2] or '', false -- changed: box is to be written
 local out, aside = {}, {} -- members that leave; of these, those with values that cannot be read: queue and ID, and the value
+local batches = {} -- the fields of the batches of the page's entries
 if what == 'sums' then
-  local read, bytes, kept = match(at, '^(.*)\t(%d+)\t(%d+)$')
+  local read, bytes, kept, in_batches = match(at, '^(.*)\t(%d+)\t(%d+)\t(%d+)$')
   local compares = read == before
   changed = box.odd or n_waiting + n_kept > 0 and not state[2] or box.waiting ~= n_waiting or
     compares and (box.bytes ~= tonumber(bytes) or box.kept ~= tonumber(kept))
@@ -50,7 +52,8 @@ if what == 'sums' then
     if n_kept == 0 then box.kept = 0 end
     if compares then box.bytes, box.kept = tonumber(bytes), tonumber(kept) end
   end
-  if n_values > n_waiting + n_kept then add_fault('values ' .. whole(n_values - n_waiting - n_kept), false) end
+  local more = compares and n_values - n_waiting - n_kept - tonumber(in_batches) or 0
+  if more > 0 then add_fault('values ' .. whole(more), false) end
 elseif what == 'carried' then
   local page = redis.call('HSCAN', CARRIED, at == '' and '0' or at, 'COUNT', 100)
   if page[1] ~= '0' then position = page[1] end
@@ -77,6 +80,7 @@ else
     local line, _, _, size, id = entry_of(member)
     local field = line and queue_of(line) .. '\t' .. id
     position, page_bytes = member, page_bytes + (size or 0)
+    if line then batches[#batches + 1] = field .. '\tb' end
     if not line or redis.call('HEXISTS', OUTGOING, field) == 0 then
       add_fault(id or member, repairs)
       out[#out + 1] = member
@@ -92,6 +96,11 @@ else
     end
   end
   if position == (members[#members] or '') and #members < 100 then position = '' end
+  if #batches > 0 then
+    for _, batch in ipairs(redis.call('HMGET', OUTGOING, unpack(batches))) do
+      if batch then page_members = page_members + 1 end
+    end
+  end
 end
 
 if repairs and #out > 0 then
@@ -104,8 +113,9 @@ if repairs and #out > 0 then
   end
   local bytes = 0
   for _, member in ipairs(out) do
-    local _, _, _, size = entry_of(member)
+    local line, _, _, size, id = entry_of(member)
     bytes = bytes + (size or 0)
+    if line then page_members = page_members - redis.call('HDEL', OUTGOING, queue_of(line) .. '\t' .. id .. '\tb') end
   end
   page_bytes = page_bytes - bytes
   if what == 'outbox' then
@@ -119,6 +129,6 @@ if repairs and changed then
   state[2] = outbox_text(box)
   redis.call('HSET', STATE, 'outbox', state[2])
 end
-local answer = { position, before, state[2] or '', page_bytes }
+local answer = { position, before, state[2] or '', page_bytes, page_members }
 for _, value in ipairs(faults) do answer[#answer + 1] = value end
 return answer
