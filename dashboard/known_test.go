@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -29,6 +30,9 @@ func TestAcknowledgedProblemsAreListedApart(t *testing.T) {
 			if strings.Contains(page.Body.String(), "1 of 3 schedules is failing") {
 				t.Error("the acknowledged schedule is still among the problems")
 			}
+			problems := send(d, "GET", "/problems")
+			wants(t, "the problems", problems, 200, "Jobs named invoices fail")
+			lacks(t, "the problems", problems, "Schedule invoices is failing")
 			wants(t, "its page", send(d, "GET", "/schedules/invoices"), 200, "the bank repairs it", "/unacknowledge")
 
 			group := "invoices\tconnection refused by #.#.#.#"
@@ -37,6 +41,9 @@ func TestAcknowledgedProblemsAreListedApart(t *testing.T) {
 			time.Sleep(3 * time.Second) // fake time passes
 			page = send(d, "GET", "/")
 			wants(t, "both", page, 200, "All well", "2 attempts of job invoices failed in the last hour: connection refused by #.#.#.#")
+			problems = send(d, "GET", "/problems")
+			wants(t, "no problems", problems, 200, "All well")
+			lacks(t, "no problems", problems, "Jobs named invoices fail", "Schedule invoices is failing")
 			wants(t, "the failures", send(d, "GET", "/failures"), 200, "acknowledged by anna")
 
 			wants(t, "ended", post(d, "/schedules/invoices/unacknowledge"), 303)
@@ -49,6 +56,7 @@ func TestAcknowledgedProblemsAreListedApart(t *testing.T) {
 			wants(t, "the group, ended", post(d, "/failures/bulk", "verb", "unacknowledge", "id", "invoices\t"+tick[2]), 303)
 			time.Sleep(3 * time.Second) // fake time passes
 			wants(t, "all are problems", send(d, "GET", "/"), 200, "failed in the last hour.")
+			wants(t, "both are problems", send(d, "GET", "/problems"), 200, "Jobs named invoices fail", "Schedule invoices is failing")
 		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
 		if len(audited) < 4 || audited[0].Act != "acknowledge schedule" || audited[0].Note != "the bank repairs it" || !strings.HasPrefix(audited[0].Detail, "until ") {
 			t.Errorf("audited: %+v", audited)
@@ -118,7 +126,7 @@ func TestRowsHaveIDs(t *testing.T) {
 		during(t, func() {
 			must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "resize", nil, chime.Queue("media")))
 			time.Sleep(31 * time.Minute) // fake time passes
-			for _, path := range []string{"/", "/schedules", "/schedules/invoices", "/queues", "/queues/mail", "/jobs?state=dead", "/failures", "/workers", "/calendar"} {
+			for _, path := range []string{"/", "/schedules", "/schedules/invoices", "/queues", "/queues/mail", "/jobs?state=dead", "/failures", "/failures/invoices?error=" + url.QueryEscape("connection refused by #.#.#.#"), "/kinds/invoices", "/workers", "/calendar"} {
 				page := chartPattern.ReplaceAllString(send(d, "GET", path).Body.String(), "")
 				seen := map[string]bool{}
 				rows := 0
