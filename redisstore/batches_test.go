@@ -757,6 +757,33 @@ func TestABatchIsForgotten(t *testing.T) {
 	})
 }
 
+// A creator that repeats its call after the end is refused at home, also with items that were noted before: a partition that has forgotten the batch
+// already would add them again.
+func TestABatchThatHasEndedIsNotFilled(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		source := storesuite.DefaultPartition
+		b.filled("b", "m")
+		taken := b.Take("s", 1)[0]
+		b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone, Batch: "b"})
+		note := func(position int64, hash string) error {
+			_, err := b.store.NoteFill(b.Context(), "b", protocol.FillNote{Position: position, Hash: hash, Partitions: []protocol.Partition{source}})
+			return err
+		}
+		if err := note(1, "h"); err != nil {
+			t.Errorf("before the end: %v", err)
+		}
+		b.report(source)
+		b.Want("the batch", b.record("b"), "done: 1 added, 1 done")
+		b.count(protocol.CountCall{Partition: source, Batch: "b", Forget: true})
+		if err := note(1, "h"); !errors.Is(err, protocol.ErrConflict) {
+			t.Errorf("the last item: %v, want a conflict", err)
+		}
+		if err := note(0, ""); !errors.Is(err, protocol.ErrConflict) {
+			t.Errorf("an earlier position: %v, want a conflict", err)
+		}
+	})
+}
+
 // A member that was parked for too long counts as dead, whether something follows it or not.
 func TestAMemberThatNobodyCanRunIsDead(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -14,7 +14,7 @@ type BatchStore interface {
 	OpenBatch(ctx context.Context, def BatchDefinition) (record BatchRecord, existed bool, err error)
 
 	// NoteFill notes at home which items are sent next, before FillBatch sends them. ErrConflict: other items were noted at a position of the note, or the
-	// batch is sealed or cancelled, which the record shows. ErrNotFound: there is no such batch.
+	// batch is sealed or cancelled, which the record shows; one that has ended refuses also what was noted before. ErrNotFound: there is no such batch.
 	NoteFill(ctx context.Context, id string, note FillNote) (BatchRecord, error)
 
 	// FillBatch adds members in one round trip, with one call for each partition. Answers are in the order of the calls.
