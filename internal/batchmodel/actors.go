@@ -1,7 +1,6 @@
 package batchmodel
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/chimejobs/chime/internal/protocol"
