@@ -37,7 +37,7 @@ func usersOfTheDocs(t *testing.T) map[string]string {
 }
 
 // named has the values for the names in the path of a route.
-var named = map[string]string{"{name}": "report", "{queue}": "default", "{id}": "dead-1"}
+var named = map[string]string{"{name}": "report", "{queue}": "default", "{id}": "dead-1", "{job}": "resize"}
 
 // filled puts one of each thing into a store and runs a worker until the test ends. It returns the worker's name.
 func filled(t *testing.T, store chime.Store) string {
