@@ -14,13 +14,11 @@ const length = 240
 // frequent are promises that one of the first walks breaks.
 var frequent = []Promise{VersionsGrow, PositionOnce, NotedFirst, RequeueCounts}
 
-// A walk over a model that breaks one promise finds that, for each promise, and the failing sequence becomes short.
-func TestAWalkFindsEachPromiseThatIsBroken(t *testing.T) {
-	promises, seeds := frequent, uint64(40)
-	if long.All() {
-		promises, seeds = Promises, 5_000
-	}
-	for _, p := range promises {
+// A walk over a model that breaks one of the frequent promises finds that, and the failing sequence becomes short. It is not known which of the others a
+// walk finds: most of them are broken only in rare orders of the calls.
+func TestAWalkFindsEachFrequentPromiseThatIsBroken(t *testing.T) {
+	const seeds = 40
+	for _, p := range frequent {
 		found := false
 		for seed := uint64(0); seed < seeds && !found; seed++ {
 			fails := func(ops []Operation) bool { return NewWalk(Broken(p), Mode(seed%3)).Run(ops) != nil }
