@@ -102,7 +102,12 @@ func run(ctx context.Context, lines int, out io.Writer) error {
 		return err
 	}
 	var total summary
-	if err := jobs.Wait(ctx, queue, batch.ID+"#done", &total); err != nil {
+	err = chime.ErrNotFound
+	for errors.Is(err, chime.ErrNotFound) { // a worker brings the summary to its queue a moment after the batch is done
+		pause(ctx, 20*time.Millisecond)
+		err = jobs.Wait(ctx, queue, batch.ID+"#done", &total)
+	}
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "batch %s is %s: %d of %d jobs done, %d dead\n", info.ID, info.State, info.Done, info.Total, info.Dead)
