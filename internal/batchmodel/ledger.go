@@ -69,6 +69,7 @@ type book struct {
 	requeued         bool // after the end
 	excused          bool // something went back: members may come after the end
 	homeBack         bool // its home went back: it knows only some partitions
+	marked           bool // it was cancelled, and partitions may have that mark also after its home went back
 }
 
 // NewLedger returns an empty ledger.
@@ -167,12 +168,12 @@ func (l *Ledger) seePlace(p Place, now Sight, fates map[string]Fate) error {
 		case told:
 		case was == Dead:
 			fate = Dead // trimmed
-		case l.batches[job.Batch].Cancelled:
+		case l.batches[job.Batch].marked:
 			fate = Cancelled
 		default:
 			return fmt.Errorf("%v, which was %s, is gone", job, was)
 		}
-		if fate == Done && l.batches[job.Batch].Cancelled {
+		if fate == Done && l.batches[job.Batch].marked {
 			fate = Unsure
 		}
 		before[job] = fate
@@ -195,7 +196,7 @@ func (l *Ledger) arrived(job Job, now Sight) bool {
 func (l *Ledger) seeBatch(id string, now Status) error {
 	b := l.batches[id]
 	was := b.Status
-	b.Status = now
+	b.Status, b.marked = now, b.marked || now.Cancelled
 	c := l.counts(id, b.homeBack)
 	switch {
 	case was.Ended && !now.Ended, was.Done && !now.Done:
