@@ -102,6 +102,12 @@ func (s *fakeStore) set(p protocol.Partition, version, added, done int64) {
 	s.counts[p] = protocol.PartitionCounts{Partition: p, Batch: "b", Version: version, Counts: protocol.BatchCounts{Added: added, Done: done}, Closed: true}
 }
 
+func (s *fakeStore) ackedOf(p protocol.Partition) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.acked[p]
+}
+
 var here, there = protocol.Partition{Queue: "here"}, protocol.Partition{Queue: "there"}
 
 // reporting runs a reporter in a bubble of fake time while do runs.
@@ -145,8 +151,8 @@ func TestAReporterEndsABatch(t *testing.T) {
 		s.set(here, 2, 2, 2)
 		r.Note(here, true, true)
 		r.Finish(t.Context())
-		if s.ended != 0 || s.acked[here] != 2 {
-			t.Errorf("ended %d times with members left, acked %v", s.ended, s.acked)
+		if s.ended != 0 || s.ackedOf(here) != 2 {
+			t.Errorf("ended %d times with members left, acked %d", s.ended, s.ackedOf(here))
 		}
 		s.set(there, 2, 1, 1)
 		r.Note(there, true, true)
@@ -179,11 +185,11 @@ func TestCountsAreReportedASecondLater(t *testing.T) {
 		r.Note(here, false, true)
 		time.Sleep(reportEvery - time.Millisecond)
 		synctest.Wait()
-		before := s.acked[here]
+		before := s.ackedOf(here)
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		if before != 1 || s.acked[here] != 2 {
-			t.Errorf("acked version %d before the second is over, then %d", before, s.acked[here])
+		if before != 1 || s.ackedOf(here) != 2 {
+			t.Errorf("acked version %d before the second is over, then %d", before, s.ackedOf(here))
 		}
 	})
 }
@@ -202,8 +208,8 @@ func TestAReportThatFailsIsMadeAgain(t *testing.T) {
 		s.mu.Unlock()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if s.acked[here] != 2 {
-			t.Errorf("acked %v", s.acked)
+		if acked := s.ackedOf(here); acked != 2 {
+			t.Errorf("acked %d", acked)
 		}
 	})
 }

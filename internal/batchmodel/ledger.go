@@ -67,6 +67,7 @@ type book struct {
 	WithoutCancelled bool // Done is added beside cancelled members
 	existing         map[Place]int64
 	requeued         bool // after the end
+	over             bool // once all members had ended: a dead one may be requeued between the last look at its partition and the end
 	excused          bool // something went back: members may come after the end
 	homeBack         bool // its home went back: it knows only some partitions
 	marked           bool // it was cancelled, and partitions may have that mark also after its home went back
@@ -198,10 +199,11 @@ func (l *Ledger) seeBatch(id string, now Status) error {
 	was := b.Status
 	b.Status, b.marked = now, b.marked || now.Cancelled
 	c := l.counts(id, b.homeBack)
+	b.over = b.over || was.Sealed && c.left == 0 && c.Away == 0
 	switch {
 	case was.Ended && !now.Ended, was.Done && !now.Done:
 		return fmt.Errorf("it had ended, and is %+v", now)
-	case now.Ended && !was.Ended && (c.left > 0 || c.Away > 0):
+	case now.Ended && !was.Ended && !b.over && (c.left > 0 || c.Away > 0):
 		return fmt.Errorf("it has ended early: left %v", l.left(id))
 	case now.Ended && !was.Ended && !now.Sealed && !now.Cancelled:
 		return fmt.Errorf("it has ended before it was sealed")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,13 +15,13 @@ import (
 // A briefStore can end a call after BriefCall. While it hangs, it answers no call before.
 type briefStore struct {
 	fullStore
-	hangs bool
+	hangs atomic.Bool
 	calls []protocol.EnqueueCall
 }
 
 func (s *briefStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
 	s.calls = append(s.calls, calls[0])
-	if s.hangs {
+	if s.hangs.Load() {
 		time.Sleep(protocol.BriefCall) // fake time
 		return []protocol.EnqueueAnswer{{Err: context.DeadlineExceeded}}
 	}
@@ -49,14 +50,14 @@ func TestACallerWhoseCtxMayEndSendsABriefCall(t *testing.T) {
 				t.Errorf("call %d: %v, brief %v; want %v", i, err, store.calls[i].Brief, c.brief)
 			}
 		}
-		store.hangs = true
+		store.hangs.Store(true)
 		time.AfterFunc(protocol.BriefCall/4, cancel)
 		began := time.Now()
 		err := enqueue(ctx)
 		if took := time.Since(began); !errors.Is(err, context.Canceled) || took != protocol.BriefCall {
 			t.Errorf("with a store that hangs: %v after %v, want context.Canceled after %v", err, took, protocol.BriefCall)
 		}
-		store.hangs = false
+		store.hangs.Store(false)
 		time.Sleep(10 * time.Second) // fake time
 		synctest.Wait()
 		if n := len(store.calls); n != 7 || !store.calls[5].Brief || store.calls[6].Brief || store.calls[6].Number != store.calls[5].Number {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,16 +124,16 @@ func TestAWorkerThatVanishesDoesNotHoldUpTheEnd(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		hooked := f.Hooked()
 		s := newSite(f, hooked)
-		gone := false
+		var gone atomic.Bool
 		s.worker.Handle("first", func(ctx context.Context, job *chime.Job) error {
 			if job.Crashes == 0 {
-				gone = true
+				gone.Store(true)
 				<-ctx.Done()
 			}
 			return ctx.Err()
 		})
 		hooked.SetFault(func(string, protocol.Partition) (before, after error) {
-			if gone {
+			if gone.Load() {
 				return errors.New("killed"), nil
 			}
 			return nil, nil

@@ -72,7 +72,8 @@ func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 	// still placed.
 	// A worker announces itself every four minutes, sends a beat of two commands twice in each SessionTTL, and checks the lease every twelve
 	// seconds. The role that searches for unserved queues reads the registry at the same interval; a leader also reads the workers.
-	const watching, alone, checking, naming, repairing, announcing, beating, counting = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02, 0.34 + 0.09, 0.09
+	// A leader searches for pauses that are over every ten seconds.
+	const watching, alone, checking, naming, repairing, announcing, beating, counting, ending = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02, 0.34 + 0.09, 0.09, 0.1
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {
 		what    string
@@ -82,8 +83,8 @@ func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 		{"a worker", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(1)} }, 0.6 + alone + checking + announcing + beating + counting + samplingUnled},
 		{"a worker on four queues", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(4)} }, 0.6 + 3*0.5 + alone + checking + announcing + beating + counting + 4*samplingUnled},
 		{"a leader without schedules", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} }, 1},
-		{"a leader without schedules and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.workerOnQueues(1)} }, 1.6 + watching + checking + announcing + beating + 4*counting + sampling},
-		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6 + watching + checking + naming + repairing + beating + 4*counting + sampling},
+		{"a leader without schedules and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.workerOnQueues(1)} }, 1.6 + watching + checking + announcing + beating + 4*counting + ending + sampling},
+		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6 + watching + checking + naming + repairing + beating + 4*counting + ending + sampling},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -121,10 +122,11 @@ func TestFiftyIdleWorkersSendFewCommandsAndOneRunsEachJob(t *testing.T) {
 			w.pass(1003 * time.Millisecond)
 		}
 		job := float64(w.commandsTotal()-before) / period.Seconds()
-		// Five of these check types before anything is written and record the ended session; two send its measurements.
+		// Five of these check types before anything is written and record the ended session; two send its measurements; one counts the fields of the state
+		// for the short script of a worker.
 		const signs = 50 * (0.34 + 0.09) // beats of 50 workers, and their checks of the lease, a second
-		if job > 67+1+1+sampling+signs {
-			t.Errorf("%.1f commands a job at one job a second, want at most 67, 1 of the leader, its samples, the beats, and 1 for the settings that 50 workers check", job)
+		if job > 68+1+1+0.1+sampling+signs {
+			t.Errorf("%.1f commands a job at one job a second, want at most 68, 1 of the leader, its samples, its searches for pauses that are over, the beats, and 1 for the settings that 50 workers check", job)
 		}
 		t.Logf("%.1f commands a second idle, %.1f a job", idle, job)
 		if len(w.runs) != int(period.Seconds()) || w.late > 5*time.Millisecond {
