@@ -60,7 +60,7 @@ func TestVerifyFindsAServerThatMayEvict(t *testing.T) {
 
 func TestVerifySaysWhatTheUserMayNotDo(t *testing.T) {
 	s, server, _ := onServer(t, redistest.Options{Users: []string{
-		"viewer on >secret resetchannels &chime:wake:* %R~chime:* -@all +eval_ro +evalsha_ro +hello +hexists +hget +hlen +hmget +hscan +hstrlen +llen +lpos +lrange +ping +scan +subscribe +time +type +unsubscribe +xrange +xrevrange +zcard +zcount +zmscore +zrange +zrangebylex +zrangebyscore +zrevrangebyscore +zscan +zscore",
+		"viewer on >secret resetchannels &chime:wake:* %R~chime:* -@all +eval_ro +evalsha_ro +hello +hexists +hget +hgetall +hlen +hmget +hscan +hstrlen +llen +lpos +lrange +ping +scan +subscribe +time +type +unsubscribe +xrange +xrevrange +zcard +zcount +zlexcount +zmscore +zrange +zrangebylex +zrangebyscore +zrevrangebyscore +zscan +zscore",
 		"blind on >secret resetchannels -@all +ping +hello +info +time",
 	}})
 	s.enqueue(t, chime.Item{Name: "report", Options: []chime.EnqueueOption{chime.ID("j1")}})
