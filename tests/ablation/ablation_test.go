@@ -62,7 +62,7 @@ var guards = []guard{
 	{"mark that a carry continues", "redisstore/scripts/outbox/carry.lua", "if mark ~= after then\n  first = nil", "if false then\n  first = nil", "redisstore", "TestACarryThatDoesNotContinueTheMarkAddsNothing"},
 	{"order of a carry", "redisstore/scripts/outbox/carry.lua", "if not number or number <= above then first = nil end", "", "redisstore", "TestACarryThatDoesNotContinueTheMarkAddsNothing"},
 	{"ID in the mark of a target", "redisstore/scripts/outbox/carry.lua", "if whole(tonumber(ARGV[i])) .. ' ' .. ARGV[i + 1] == mark then", "if whole(tonumber(ARGV[i])) == match(mark, '^%d+') then", "redisstore", "TestACarryThatDoesNotContinueTheMarkAddsNothing"},
-	{"entry of a newer version", "redisstore/scripts/outbox/carry.lua", "if not due_ms or note ~= '' or batch ~= '' then", "if not due_ms then", "redisstore", "TestAnEntryOfANewerVersionWaits"},
+	{"entry of a newer version", "redisstore/scripts/outbox/carry.lua", "if not due_ms or note ~= '' then", "if not due_ms then", "redisstore", "TestAnEntryOfANewerVersionWaits"},
 	{"age of a mark", "redisstore/scripts/outbox/carry.lua", "tonumber(match(some[i + 1], '\\t(%d+)$') or match(some[i + 1], '^@?(%d+)') or 0)", "tonumber(match(some[i + 1], '^@?(%d+)') or 0)", "redisstore", "TestTheMarkOfALineThatWasBlockedForLongIsKept"},
 	{"marks of a deleted queue", "redisstore/scripts/outbox/carry.lua", "redis.call('PERSIST', INBOX)", "redis.call('HLEN', INBOX)", "redisstore", "TestMarksOfADeletedQueueThatIsUsedAgainDoNotExpire"},
 	{"first entry of an address", "redisstore/scripts/outbox/address_outbox.lua", "if not first or first ~= line .. '\\t' .. ARGV[2] then", "if not first then", "redisstore", "TestAnAddressThatComesLateMovesNothing"},
