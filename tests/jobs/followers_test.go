@@ -318,7 +318,7 @@ func TestBadFollowersNameFieldValueAndLimit(t *testing.T) {
 		elsewhere := chime.Define[string]("followers.elsewhere", chime.Queue("cdn"), chime.ArgsID(), chime.Once(time.Hour))
 		half := then("half", chime.Header("a", "b"))
 		half.Args = make([]byte, 33<<10)
-		const allowed = "want an option of an attempt, Header, Keep, Queue, In, Group, OnDone or OnDeath"
+		const allowed = "want an option of an attempt, Header, Keep, Queue, In, Group, SameBatch, OnDone or OnDeath"
 		for want, options := range map[string][]chime.EnqueueOption{
 			`option "At": ` + allowed:                                        {of(chime.At(time.Now()))},
 			`option "ID": ` + allowed:                                        {of(chime.ID("x"))},

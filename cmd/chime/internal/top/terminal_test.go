@@ -162,7 +162,7 @@ func aRealStore(t *testing.T) (*redistest.Server, chime.Store, string) {
 func TestTopOnARealTerminal(t *testing.T) {
 	server, store, env := aRealStore(t)
 	term := openTerminal(t, 80, 24, env, "top", "--every", "1s")
-	term.until("[1 Queues (4)]", "live 1s", "UTC", "▸ default", "idle", "mail", "media", "tab panel")
+	term.until("[1 Queues (4)]", "live 1s", "UTC", "▸ idle", "default", "mail", "media", "tab panel")
 
 	term.press("Tab").until("[2 Next (1)]", "nightly").press("t").until("Trigger schedule nightly? y/N").press("Enter").until("nothing was done")
 	term.press("t", "y").until("✓ nightly triggered")
@@ -196,11 +196,11 @@ func TestTopOnARealTerminal(t *testing.T) {
 func TestTopUnderReadOnlyOnARealTerminal(t *testing.T) {
 	_, store, env := aRealStore(t)
 	term := openTerminal(t, 100, 30, env+" NO_COLOR=1", "top", "--read-only", "--utc")
-	term.until("READ-ONLY", "─ 5 Workers (1)", "▸ default").press("p", "y", "d", "Tab", "t", "y", "3").until("─ 3 Running", "!2 Next", "!y/N")
+	term.until("READ-ONLY", "─ 5 Workers (1)", "▸ idle").press("p", "y", "d", "Tab", "t", "y", "3").until("─ 3 Running", "!2 Next", "!y/N")
 	if coloured := term.tmux("capture-pane", "-p", "-e"); strings.Contains(coloured, "\x1b[32m") || strings.Contains(coloured, "\x1b[34m") {
 		t.Errorf("there are colours although NO_COLOR is set: %q", coloured)
 	}
-	if queue := must(chime.NewQueues(store).Get(t.Context(), "default"))(t); queue.Paused || queue.Waiting > 0 {
+	if queue := must(chime.NewQueues(store).Get(t.Context(), "idle"))(t); queue.Paused || queue.Waiting != 1 {
 		t.Error("something was changed")
 	}
 	if status := term.press("C-c").ended(); status != "0" {
