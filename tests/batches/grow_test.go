@@ -34,7 +34,7 @@ func TestABatchGrowsWhileItRuns(t *testing.T) {
 		})
 		s.enqueue(batch("tree", sequence(chime.Item{Name: "grows", Args: 4})))
 		defer s.run()()
-		fixture.Pass(2 * time.Minute) // the end may come with the second look at the homes
+		fixture.Pass(30 * time.Second)
 		const nodes, inner = 31, 15
 		s.wantState("at the end", "tree", chime.BatchDone, nodes+3*inner, 0, nodes+3*inner, 0, 0)
 		if s.ran["member"] != 4*inner {
