@@ -48,7 +48,7 @@ type Job struct {
 	// left out if it is longer than 64 KiB. Prior is nil in every other job. A Prior has no Prior of its own.
 	Prior *JobInfo `json:"prior,omitempty"`
 
-	// Batch is the ID of the batch of which it is a member; empty: it is none. See [Enqueuer.EnqueueBatch].
+	// Batch is the ID of the batch of which it is a member; empty: of no batch. See [Enqueuer.EnqueueBatch].
 	Batch string `json:"batch,omitempty"`
 	// BatchInfo is set in the jobs Done and Ended of a batch: the batch as it was at its end. Nil in every other job, also in members.
 	BatchInfo *BatchInfo `json:"batch_info,omitempty"`

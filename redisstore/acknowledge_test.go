@@ -87,7 +87,7 @@ func TestALateCopyOfAnAcknowledgementChangesNothing(t *testing.T) {
 	})
 }
 
-// A store keeps so many acknowledgements and no more: a new one removes those that are over and those that were removed an hour ago.
+// The number of acknowledgements is bounded: a new one removes those that are over and those that were removed an hour ago.
 func TestAcknowledgementsAreBounded(t *testing.T) {
 	onServersWith(t, settableClock, func(b *bench) {
 		now := b.serverSecond()

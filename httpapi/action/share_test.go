@@ -18,7 +18,7 @@ func inCollection(t *testing.T, collection string, a *Action) *chime.Job {
 	return job
 }
 
-// held is a receiver that answers when it is told to, and a function that waits until a request is there.
+// held is a receiver that answers when it is asked to, and a function that waits until a request is there.
 func held(t *testing.T) (r *receiver, reached func(), release func()) {
 	t.Helper()
 	there, open := make(chan struct{}, 100), make(chan struct{})

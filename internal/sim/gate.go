@@ -59,7 +59,7 @@ func (g *gate) forget(c *conn) {
 
 // A conn is a connection of a process. A call is everything that the client writes at once: a command or a pipeline. The faults apply to calls.
 //
-// Calls that are delayed wait in held and are delivered one after the other, also if the client has given up and closed the connection: they are in
+// Calls that are delayed wait in held and are delivered one after the other, also if the client has closed the connection: they are in
 // the network.
 type conn struct {
 	net.Conn // to the server

@@ -84,7 +84,7 @@ const (
 	LoseCall   Kind = "lose calls"  // the connection ends before the call arrives
 	LoseReply  Kind = "lose reply"  // the connection ends after the call was executed
 	Slow       Kind = "slow"        // calls arrive up to By later
-	Late       Kind = "late"        // calls arrive By later; the client may have given up
+	Late       Kind = "late"        // calls arrive By later; the client may no longer wait
 	Copy       Kind = "copy"        // calls arrive again, up to By later
 	OOM        Kind = "OOM"         // the server refuses calls with an error
 	ReadOnly   Kind = "READONLY"    //

@@ -87,7 +87,7 @@ func TestOnlyAMemberGrowsABatch(t *testing.T) {
 }
 
 // A follower with SameBatch is a member from the end of the job before it on, in the same queue and in another one, after success and after death. One
-// without is none.
+// without it belongs to no batch.
 func TestAFollowerIsAMemberOfTheSameBatch(t *testing.T) {
 	at(t, func(t *testing.T, s *site) {
 		of := map[string]string{}

@@ -68,7 +68,7 @@ func TestAnExpiredMemberDoesNotHoldUpTheEnd(t *testing.T) {
 	})
 }
 
-// Never: a failed child was removed because only so many are kept, and its parent was not told: taskforcesh/bullmq#1752.
+// Never: a failed child was removed because the number kept is bounded, and its parent was not informed: taskforcesh/bullmq#1752.
 func TestADeadMemberThatIsNotKeptDoesNotHoldUpTheEnd(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		s := newSite(f, redisstore.New(f.Server.Client(), redisstore.Options{MaxDead: 3, DeadRetention: time.Hour}))

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// sweptAfter is the time from the return of a slot to the next sweep. The leader sweeps every five minutes, which is too seldom for a short run.
+	// sweptAfter is the time from the return of a slot to the next sweep. The leader sweeps every five minutes, which is too rare for a short run.
 	sweptAfter = 2 * time.Second
 
 	// settledAfter is the time after the begin of a run, and after the server was emptied, in which no slot goes back: programs declare their schedules

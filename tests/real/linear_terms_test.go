@@ -17,14 +17,14 @@ type termCall struct {
 	candidate string
 }
 
-// A termReply is what a candidate is told.
+// A termReply is the answer to a candidate.
 type termReply struct {
 	leading bool
 	leader  string
 	term    int64
 }
 
-// A termState is who has which term. A lease may lapse at any moment.
+// A termState is the holder of each term. A lease may lapse at any moment.
 type termState struct {
 	leader string
 	term   int64

@@ -40,7 +40,7 @@ func inRecovery(t *testing.T, test func(r *recovery, enqueue func(queue string) 
 	})
 }
 
-// worker starts a process with a worker of so many slots. A job's first run takes an hour, a later one no time.
+// worker starts a process with a worker that has this number of slots. A job's first run takes an hour, a later one no time.
 func (r *recovery) worker(slots int, queues map[string]int) *process {
 	return r.start(func(p *process) []chime.Role {
 		worker := chime.NewWorker(p.store, chime.WorkerOptions{Logger: r.log, Concurrency: slots, Queues: queues})

@@ -33,7 +33,7 @@ type Frame struct {
 	Banners   []Banner
 	Flash     string // the result of an action
 	Stale     string // why the figures are old; "": they are current
-	Again     int    // the page is loaded again after so many seconds; 0: it is not
+	Again     int    // seconds until the page is loaded again; 0: never
 	OwnZone   string // the zone of the page's subject, which the zone field also proposes; "": none
 	Script    string // a script that only this page has; "": none
 }

@@ -12,8 +12,8 @@
 -- Returns time (us); more (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of
 -- the alarm (1, 2, 0); the field parked of state (0: no job is parked); earliest lapse (Unix ms, -1); lapsed sessions, two values
 -- each: name, lapse; of a queue with a limit, else missing or 0: a job may start (1), all starts are used (2), the maximum number of jobs
--- run, or the limit cannot be read (3); if jobs wait to be carried to other partitions, else missing: 1 more they are to be carried now, 2 more there
--- are so many that nothing is taken (see lib/outbox.lua), 4 more counts of batches are to be reported, 8 more there are such counts (see lib/members.lua).
+-- run, or the limit cannot be read (3); if jobs wait to be carried to other partitions, else missing: 1 more they are to be carried now, 2 more
+-- nothing is taken until some are carried (see lib/outbox.lua), 4 more counts of batches are to be reported, 8 more there are such counts (see lib/members.lua).
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local TURNS, OPENS = KEYS[6], KEYS[7]
 local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]

@@ -109,7 +109,7 @@ func (m *Model) queueRows() []row {
 }
 
 // badness returns what makes a queue worse than another one, the most important first: its backlog, the failures of a minute, how long its oldest job has waited,
-// and its traffic. Each has only its order of magnitude, so that rows seldom change places.
+// and its traffic. Each has only its order of magnitude, so that rows rarely change places.
 func (m *Model) badness(q *overview.Queue) []int {
 	waits := time.Duration(0)
 	if !q.Oldest.IsZero() {
