@@ -148,7 +148,7 @@ redis.call('HLEN', AFTER)
 
 ------------------------------------------------------------------------------------------------- decide: what each becomes
 
-local answer, removed, marks, told = {}, {}, {}, {}
+local answer, removed, marks, running = {}, {}, {}, {}
 local given = {} -- IDs: one that comes again counts once
 for i, id in ipairs(ids) do
   if given[id] then answer[i] = 'n' end
@@ -227,9 +227,9 @@ for i = 1, n do
   elseif held[i] then
     answer[i] = 'a'
     if fence then
-      told[#told + 1] = { at = holder[i], id = id, fence = fence, first = sign ~= '!' }
+      running[#running + 1] = { at = holder[i], id = id, fence = fence, first = sign ~= '!' }
     else
-      told[#told + 1] = { at = holder[i], id = id, fence = '0', first = true } -- edited by hand: no settlement counts, and reaping ends it
+      running[#running + 1] = { at = holder[i], id = id, fence = '0', first = true } -- edited by hand: no settlement counts, and reaping ends it
     end
   elseif dead[i] then
     answer[i] = 'd'
@@ -336,7 +336,7 @@ if #out.void > 0 then redis.call('ZADD', DUE, unpack(out.void)) end
 local asked = 0
 local forgotten = {}
 for _, i in ipairs(ended) do forgotten[#forgotten + 1] = ids[i] end
-for _, job in ipairs(told) do
+for _, job in ipairs(running) do
   forgotten[#forgotten + 1] = job.id
   redis.call('HDEL', AFTER, job.id)
   if job.first then
@@ -384,7 +384,7 @@ if result and (answer[1] == 'e' or answer[1] == 'a') then -- its worker replaces
   redis.call('ZADD', KEPT, whole(now_ms + tonumber(keep_ms)), ids[1])
 end
 if #ended + #lifted > 0 then remember_closed(CALLERS, ARGV[2], #ended + #lifted) end
-for _, job in ipairs(told) do
+for _, job in ipairs(running) do
   if workers[job.at] ~= '' then redis.call('PUBLISH', wake .. workers[job.at], 'c' .. job.fence .. '\t' .. job.id) end
 end
 if result and answer[1] == 'e' then redis.call('PUBLISH', wake .. 'ended:' .. queue .. '\t' .. ids[1], 'e') end

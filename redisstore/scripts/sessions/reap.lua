@@ -139,14 +139,14 @@ read_manual(past, KEYS[18], touched)
 local attempts = {} -- job ID -> number and fence of the attempt that its worker took with it; only of jobs in the history of schedules
 local worker = '' -- the holder; empty: there is no such attempt, or the name is not known
 if #begun > 0 then
-  local told, fence_of = {}, {}
+  local recorded, fence_of = {}, {}
   for fence, id in pairs(id_of) do fence_of[id] = fence end
   for _, id in ipairs(begun) do
-    if occurrence(id) or past.manual[id] then told[#told + 1] = id end
+    if occurrence(id) or past.manual[id] then recorded[#recorded + 1] = id end
   end
-  if #told > 0 then worker = string.match(redis.call('HGET', INFLIGHT, SELF) or '', '^%d+ %d+ %d+ %S* %d+ (%S+) ') or '' end
-  for i, body in ipairs(#told > 0 and redis.call('HMGET', JOBS, unpack(told)) or {}) do
-    attempts[told[i]] = { number = failures_in(body) + 1, fence = fence_of[told[i]] }
+  if #recorded > 0 then worker = string.match(redis.call('HGET', INFLIGHT, SELF) or '', '^%d+ %d+ %d+ %S* %d+ (%S+) ') or '' end
+  for i, body in ipairs(#recorded > 0 and redis.call('HMGET', JOBS, unpack(recorded)) or {}) do
+    attempts[recorded[i]] = { number = failures_in(body) + 1, fence = fence_of[recorded[i]] }
   end
 end
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}

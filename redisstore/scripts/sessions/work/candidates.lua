@@ -134,7 +134,7 @@ local waits -- the number for the worker, see set_apart in lib/suspects.lua; nil
 local joined, occurrences, hostile -- the IDs, one after the other (nil: some have been left out since); whether an occurrence is among them; whether one may be SELF
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
-  for i = 1, grouped and grouped.anew and #ids or 0 do bodies[i] = grouped.back[ids[i]] or bodies[i] end -- given back with a new envelope, and taken again
+  for i = 1, grouped and grouped.changed and #ids or 0 do bodies[i] = grouped.back[ids[i]] or bodies[i] end -- given back with a new envelope, and taken again
   if crashed then
     crashes = redis.call('HMGET', CRASHES, unpack(ids))
     if not again then

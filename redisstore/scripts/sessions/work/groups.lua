@@ -4,7 +4,7 @@
 
 -- nil: no job of the partition has a group. else the table of the groups (lib/groups.lua), with fn: the functions; joins (lib/joins.lua); and, of the jobs
 -- that are settled: ended: IDs that leave places; placed: IDs and new entries there; lined: members that join line; given: ID -> true, given back;
--- back: ID -> its new envelope; anew: there are some; held: ID -> true, of all of them. Of occurrences, the settlement may turn out otherwise (lib/settle.lua): those that are
+-- back: ID -> its new envelope; changed: there are some; held: ID -> true, of all of them. Of occurrences, the settlement may turn out otherwise (lib/settle.lua): those that are
 -- given back go to the front of ready, and the next take moves them to line; what else ends is known at the end of the call.
 -- gave, left: see lib/joins.lua. followed: group -> the ended job that remains its blocker during the take, because a job that follows it enters the same
 -- group only after the take, and starts before the others of an ordered group.
@@ -86,7 +86,7 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
         if unbegun then fn.return_turn(first_ones, g) end
         fn.add_waiting(g, member)
         grouped.lined[#grouped.lined + 1], grouped.given[id] = member, true
-        if ARGV[at_other + 4 * i - 1] ~= '' then grouped.back[id], grouped.anew = ARGV[at_other + 4 * i - 1], true end
+        if ARGV[at_other + 4 * i - 1] ~= '' then grouped.back[id], grouped.changed = ARGV[at_other + 4 * i - 1], true end
       elseif kind == 'f' or kind == 'l' then
         grouped.placed[#grouped.placed + 1], grouped.placed[#grouped.placed + 2] = id, fn.NO_PLACE .. ' ' .. g.name
       elseif kind ~= 'p' then
