@@ -43,9 +43,9 @@ GOWORK=off go list -tags real,long ./... >"$tmp/packages" # fails where a file c
 packages() { grep -E "$@" "$tmp/packages"; } # those whose folder fits a pattern; with -v the others
 # These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
-plain="$plain|/redisstore/internal/|/internal/(blocked|definition|format|groupmodel|history|jobfind|login|long|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
+plain="$plain|/redisstore/internal/|/internal/(batchmodel|blocked|definition|format|groupmodel|history|jobfind|login|long|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
 # The commit chooses one of six parts, each with all seeds (internal/long: the remainder of 8). The others have no detector, which is slow, and no bench, contract, http.
-parts='/redisstore(/embedded)?$|/httpapi/contract$ /tests/(queues|workers)$ /httpapi$|/internal/overview$|/examples/http$ /tests/jobs$ /tests/(scheduler|sealing)$|/dashboard(/internal/pages)?$ /tests/real|/cmd/chime$|/bench$'
+parts='/redisstore(/embedded)?$|/httpapi/contract$ /tests/(queues|workers)$ /httpapi$|/internal/(overview|sim)$|/examples/http$ /tests/jobs$ /tests/(scheduler|sealing)$|/dashboard(/internal/pages)?$ /tests/real|/cmd/chime$|/bench$'
 case $CHIME_SEEDS in *[!0-9]*) rests='^$' ;; *) rests=$(echo "$parts" | tr ' ' '\n' | sed "$((CHIME_SEEDS / 8 % 6 + 1))d" | paste -sd '|' -) ;; esac
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go). It leaves out Lua's interpreter. It must not leave out
@@ -53,7 +53,7 @@ case $CHIME_SEEDS in *[!0-9]*) rests='^$' ;; *) rests=$(echo "$parts" | tr ' ' '
 real='/tests/real' alone='/tests/(ablation|chaos)$' cores='/tests/(jobs|queues|workers)$' test="go test -vet=off -timeout 20m -p 1"
 detector="-race -gcflags=github.com/yuin/gopher-lua/...=-race=false" && race="env CGO_ENABLED=1 $test $detector"
 racing=$(packages -v "$plain|$rests|$real|$alone") resting=$(packages "$rests" | grep -vE "$plain|$real|$alone" || :)
-long=$(packages "$plain|$rests|/internal/overview$|/tests/" | grep -vE "$real|$alone|$cores|/redisstore$")
+long=$(packages "$plain|$rests|/internal/(overview|sim)$|/tests/" | grep -vE "$real|$alone|$cores|/redisstore$")
 rests() { echo "/$1" | grep -qE "$rests"; } # FOLDER: has another part its turn?
 how() { if rests "$1"; then echo "$test"; else echo "$race $2"; fi; } # FOLDER ARGUMENT
 ./test.sh step . env CGO_ENABLED=1 go build $detector ./... & # once, not by each of the steps that begin together; linking tests leaves a processor idle
