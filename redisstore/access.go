@@ -16,6 +16,7 @@ import (
 type grant struct {
 	scripts []*script.Script
 	plain   []string                  // commands outside scripts
+	records func(k keyspace) string   // pattern of the only keys that it may read as a whole, with HGETALL; nil: every key that it may read
 	keys    func(k keyspace) []string // as patterns; %R~ before a pattern: to read only, ~: to read and write
 	wakes   bool                      // whether it publishes wake-ups
 	listens bool                      // whether it subscribes to them
@@ -33,11 +34,11 @@ var grants = map[protocol.Use]grant{
 		scripts: append([]*script.Script{&enqueueScript, &enqueueOneScript, &sealScript}, fillScripts...),
 		plain:   strings.Fields("eval evalsha eval_ro hello hget hmget hsetnx info ping time type"),
 		keys: func(k keyspace) []string {
-			every, home := k.everyPartition(), k.everyHome()
-			patterns := append([]string{k.queues()}, every.enqueueing()...)
-			return readAndWrite(append(patterns, every.batches, every.reports, home.state, home.made, home.tended, home.batch("*"))...)
+			patterns := append([]string{k.queues()}, k.everyPartition().producing()...)
+			return readAndWrite(append(patterns, k.everyHome().producing("*")...)...)
 		},
-		wakes: true,
+		records: func(k keyspace) string { return k.everyHome().batch("*") }, // with HGETALL on other keys it could list jobs
+		wakes:   true,
 	},
 	protocol.UseWork: {
 		scripts: append([]*script.Script{
@@ -121,14 +122,36 @@ func (g *grant) commands() []string {
 }
 
 // rules returns the grant in a namespace as rules of an ACL.
-func (g *grant) rules(k keyspace) string {
+func (g *grant) rules(k keyspace) string { return strings.Join(g.list(k), " ") }
+
+// list returns the rules one by one.
+func (g *grant) list(k keyspace) []string {
 	rules := []string{"resetchannels"}
 	if g.wakes || g.listens {
 		rules = append(rules, rule("&", k.everyChannel()))
 	}
 	rules = append(append(rules, g.keys(k)...), "-@all")
 	for _, command := range g.commands() {
-		rules = append(rules, rule("+", command))
+		if !g.selects(command) {
+			rules = append(rules, g.permit(command, k))
+		}
 	}
-	return strings.Join(rules, " ")
+	if g.records != nil {
+		rules = append(rules, g.permit(readsWhole, k))
+	}
+	return rules
+}
+
+// readsWhole is the command that returns everything that a hash holds.
+const readsWhole = "hgetall"
+
+// selects reports whether a command is granted for some of the keys only.
+func (g *grant) selects(command string) bool { return g.records != nil && command == readsWhole }
+
+// permit returns the rule that grants a command. For some of the keys only it is a selector, which other rules do not change.
+func (g *grant) permit(command string, k keyspace) string {
+	if g.selects(command) {
+		return "(" + rule("~", g.records(k)) + " " + rule("+", command) + ")"
+	}
+	return rule("+", command)
 }

@@ -65,7 +65,7 @@ type useCheck struct {
 // keysOf returns the keys of a partition that a use needs. Every use but enqueuing needs all of them, with * in place of a name.
 func keysOf(use protocol.Use, p partitionKeys) []string {
 	if use == protocol.UseEnqueue {
-		return p.enqueueing()
+		return p.producing()
 	}
 	return p.every()
 }
@@ -168,7 +168,7 @@ func (c *useCheck) lacks(kind, pattern, what string) {
 // call must be in one slot. It returns an error if the trial itself failed.
 func (c *useCheck) try(ctx context.Context) error {
 	k := c.keys
-	shared, small := []string{k.queues()}, k.queues()
+	shared, small := []string{k.queues()}, k.home(0).batch("") // no batch has an empty ID, and every command may be used on such a key
 	if c.use != protocol.UseEnqueue {
 		shared, small = slices.Sorted(maps.Keys(k.shared())), k.leader() // some commands read everything that a key holds
 	}
@@ -178,6 +178,13 @@ func (c *useCheck) try(ctx context.Context) error {
 	var groups []keyGroup
 	for _, key := range shared {
 		groups = append(groups, keyGroup{{key, patternOf(c.use, key, k)}})
+	}
+	if c.use == protocol.UseEnqueue {
+		patterns, group := k.everyHome().producing("*"), keyGroup{}
+		for i, key := range k.home(0).producing("") {
+			group = append(group, triedKey{key, patterns[i]})
+		}
+		groups = append(groups, group)
 	}
 	patterns := keysOf(c.use, k.everyPartition())
 	for _, p := range c.partitions {
@@ -248,7 +255,7 @@ func (c *useCheck) tryCommands(ctx context.Context, key string) error {
 	for i, what := range found[:min(len(found), len(tried))] {
 		switch what {
 		case "command":
-			c.lacks("+", tried[i], "run "+strings.ToUpper(tried[i]))
+			c.lacks("", g.permit(tried[i], c.keys), "run "+strings.ToUpper(tried[i]))
 		case "channel":
 			c.lacks("&", c.keys.everyChannel(), "publish to channel "+channel)
 		}

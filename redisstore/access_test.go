@@ -24,14 +24,17 @@ func TestTheUsersOfTheDocsHaveExactlyTheRightsThatAreNeeded(t *testing.T) {
 	}
 }
 
-// A producer of one queue needs the same rights, on the keys of the queue's partitions only.
+// A producer of one queue needs the same rights, on the keys of the queue's partitions and of the homes of batches only.
 func TestTheLineOfOneQueueIsTheProducersLine(t *testing.T) {
 	var want []string
 	producer := grants[protocol.UseEnqueue]
-	for _, rule := range strings.Fields("mail-producer on >SECRET " + producer.rules("chime")) {
-		if strings.Contains(rule, "{*}") {
-			want = append(want, strings.Replace(rule, "{*}", "{mail}", 1))
-			rule = strings.Replace(rule, "{*}", "{mail/*}", 1)
+	for _, rule := range append([]string{"mail-producer on >SECRET"}, producer.list("chime")...) {
+		if of, key, every := strings.Cut(rule, "{*}"); every {
+			want = append(want, of+"{mail}"+key, of+"{mail/*}"+key)
+			if key == ":state" {
+				want = append(want, of+"{/*}"+key) // {*} covers the homes of batches too
+			}
+			continue
 		}
 		want = append(want, rule)
 	}

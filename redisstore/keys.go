@@ -242,6 +242,9 @@ func (p partitionKeys) enqueueing() []string {
 	return append([]string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale, p.once}, p.grouping()...)
 }
 
+// producing are the keys of a partition that a producer uses.
+func (p partitionKeys) producing() []string { return append(p.enqueueing(), p.batches, p.reports) }
+
 // grouping are the keys of groups, in the order in which scripts that use all of them have them.
 func (p partitionKeys) grouping() []string {
 	return []string{p.line, p.places, p.turns, p.groups, p.grules, p.opens}
@@ -297,6 +300,9 @@ func (p partitionKeys) home() homeKeys {
 
 // batch is a hash: field of the record of a batch → its value (see scripts/lib/batch.lua).
 func (h homeKeys) batch(id string) string { return h.prefix + "batch:" + id }
+
+// producing are the keys of a home that a producer uses for a batch, without …:state: the patterns of the keys of partitions cover that.
+func (h homeKeys) producing(batch string) []string { return []string{h.made, h.tended, h.batch(batch)} }
 
 // hotKeys are the keys of the calls that carry jobs, as they are sent. They are built once for each partition.
 type hotKeys struct {

@@ -104,8 +104,9 @@ func TestWhatAProducersUserCanDo(t *testing.T) {
 	}{
 		{true, "hget …:jobs id, hmget …:jobs id, zrange …:due 0 -1, zrange …:once 0 -1, zrange …:callers 0 -1, zrange …:idle 0 -1, hget …:state fence, hget chime:queues mail"},
 		{true, "hset …:jobs id body, hdel …:jobs id, zadd …:due 1 id, zrem …:due id, rpush …:ready id, zrem …:once id, zadd …:idle 0 #closed"},
+		{true, "hgetall chime:{/0}:batch:b, hset chime:{/0}:batch:b state ended, zrange chime:{/0}:made 0 -1, hget …:batches b, zrange …:reports 0 -1"},
 		{true, "hset …:state paused 1, hset …:state layout 9, hset chime:queues mail 7, publish chime:wake:w c1"},
-		{false, "lrange …:ready 0 -1, hgetall …:jobs, hscan …:jobs 0, hkeys …:jobs, hgetall chime:queues"},
+		{false, "lrange …:ready 0 -1, hgetall …:jobs, hscan …:jobs 0, hkeys …:jobs, hgetall chime:queues, hgetall …:batches, hgetall …:state, hgetall chime:{/0}:outgoing"},
 		{false, "hget …:schedules s, hset …:schedules s {}, hget …:cursors s, hget …:notes s, hget …:history s, hget …:last s, xrange …:runs - +, hget …:results id"},
 		{false, "zrange …:dead 0 -1, zadd …:dead 1 id, hget …:inflight:s id, hset …:inflight:s id 1, zrange …:sessions 0 -1, hget …:counters done"},
 		{false, "hget chime:leader term, hset chime:leader term 9, zrange chime:schedules 0 -1, hget chime:{/collections}:records demo, hget other:key f, subscribe chime:wake:w, publish other x"},
@@ -177,7 +178,7 @@ func TestAMissingRightIsNamedAtStart(t *testing.T) {
 	admin := server.Client(nil)
 	for _, use := range []protocol.Use{protocol.UseEnqueue, protocol.UseWork, protocol.UseSchedule} {
 		g := grants[use]
-		rules := strings.Fields(g.rules("chime"))
+		rules := g.list("chime")
 		check := func(without string) error {
 			name := "u" + string(use)
 			command := []any{"acl", "setuser", name, "reset", "on", ">SECRET"}
