@@ -107,7 +107,14 @@ func (c *crawler) linksOf(address string, got *httptest.ResponseRecorder) (links
 	}
 	base := at
 	method := "" // the method of the form around the tag
+	ids := map[string]bool{}
 	for _, tag := range c.tags(address, got.Body.String()) {
+		if id, has := tag.values["id"]; has {
+			if ids[id] {
+				c.t.Errorf("%s: two elements have the ID %q, so an update of the page may change the wrong one", address, id)
+			}
+			ids[id] = true
+		}
 		if tag.name == "form" {
 			method = tag.values["method"]
 		}

@@ -83,10 +83,16 @@ func (w world) fill(t *testing.T, store chime.Store, do func()) {
 	enqueue("report", "tomorrow", chime.In(24*time.Hour))
 	enqueue("fax", "parked")
 	enqueue("report", "waits", chime.Queue("archive"))
+	enqueue("report", "x-waits", chime.Queue("archive")) // with their queues, this ID and the next are the same text
+	enqueue("report", "waits", chime.Queue("archive-x"))
 	must(schedules.Trigger(ctx, "report"+w.name))
 	time.Sleep(61 * time.Minute) // fake time passes
+	for range 2 { // these runs end at the same instant
+		must(schedules.Trigger(ctx, "report"+w.name))
+	}
 	enqueue("slow", "slow")
 	<-running
+	time.Sleep(time.Second) // fake time passes until they have ended
 	for queue, note := range map[string]string{"archive": "the printer is being repaired" + w.free} {
 		if err := chime.NewQueues(store).Pause(ctx, queue, chime.Note{Text: note, By: "anna" + w.free}); err != nil {
 			t.Fatal(err)

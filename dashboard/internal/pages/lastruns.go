@@ -18,6 +18,7 @@ type PastRun struct {
 	Queue, ID      string // the queue and ID of its job; empty: not known
 	Planned, Ended time.Time
 	Outcome        plain.State
+	Fence          int64 // of its attempt: several attempts may end in one millisecond
 }
 
 // lastRuns caches the runs that ended last. The newest n of all runs are among the newest n of the n schedules whose runs ended last. The runs of such
@@ -78,7 +79,7 @@ func readLast(ctx context.Context, store chime.Store, schedules []*chime.Schedul
 	for i, s := range schedules {
 		found := knownRuns{last: s.Last}
 		for _, run := range read[i][:min(len(read[i]), n)] {
-			found.runs = append(found.runs, PastRun{s.Name, run.Queue, run.ID, run.Planned, run.Ended, plain.Outcome(run.Outcome)})
+			found.runs = append(found.runs, PastRun{s.Name, run.Queue, run.ID, run.Planned, run.Ended, plain.Outcome(run.Outcome), run.Fence})
 		}
 		if len(found.runs) == 0 && read[i] != nil { // otherwise it was deleted meanwhile
 			found.runs = []PastRun{{Schedule: s.Name, Planned: s.Last.Planned, Ended: s.Last.Ended, Outcome: plain.Outcome(s.Last.Outcome)}}
