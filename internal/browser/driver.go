@@ -129,7 +129,7 @@ func (p *Page) record(event any) {
 	case *runtime.EventConsoleAPICalled:
 		var said []string
 		for _, arg := range e.Args {
-			said = append(said, fmt.Sprint(string(arg.Value), arg.Description))
+			said = append(said, fmt.Sprint(string(arg.Value), arg.Description, contents(arg.Preview)))
 		}
 		text = fmt.Sprintf("console.%s: %s", e.Type, strings.Join(said, " "))
 	case *page.EventJavascriptDialogOpening:
@@ -140,6 +140,18 @@ func (p *Page) record(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.trouble = append(p.trouble, text)
+}
+
+// contents returns the values of an array or an object, as far as the browser previews them.
+func contents(preview *runtime.ObjectPreview) string {
+	if preview == nil {
+		return ""
+	}
+	var values []string
+	for _, property := range preview.Properties {
+		values = append(values, property.Name+": "+property.Value)
+	}
+	return " {" + strings.Join(values, ", ") + "}"
 }
 
 // Trouble returns the events that were recorded since the last call.
