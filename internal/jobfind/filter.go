@@ -19,6 +19,7 @@ import (
 //	queue:mail            on this queue
 //	job:report            with this job name; job:report* for names that begin with this; likewise schedule: and worker:
 //	group:tenant-42       it belongs to exactly this group; a done job has none
+//	batch:import/7        it is a member of exactly this batch; a done job is a member of none
 //	error:"timed out"     its last error contains this
 //	header:tenant=acme    its header has this key with exactly this value; in quotes if they contain blanks; several must all be there
 //	arg:customer=4711     its arguments have this value at this path, as order.id; arg:4711 anywhere in them; several must all be there
@@ -33,6 +34,7 @@ type Filter struct {
 	Queue     string
 	Job       Pattern
 	Group     string // that it belongs to
+	Batch     string // of which it is a member
 	Error     string
 	Header    map[string]string
 	Arguments []Argument
@@ -92,6 +94,7 @@ func (f *Filter) String() string {
 	add("queue", f.Queue, f.Queue != "")
 	pattern("job", f.Job)
 	add("group", f.Group, f.Group != "")
+	add("batch", f.Batch, f.Batch != "")
 	add("error", f.Error, f.Error != "")
 	for _, key := range slices.Sorted(maps.Keys(f.Header)) {
 		add("header", key+"="+f.Header[key], true)
@@ -158,7 +161,7 @@ func fixed(t time.Time) time.Time {
 
 // JobFilter returns the part of the filter that the store knows, for one queue and one state; now is the store's clock.
 func (f *Filter) JobFilter(queue string, state chime.JobState, now time.Time) chime.JobFilter {
-	filter := chime.JobFilter{Queue: queue, State: state, Group: f.Group, Error: f.Error, Header: f.Header}
+	filter := chime.JobFilter{Queue: queue, State: state, Group: f.Group, Batch: f.Batch, Error: f.Error, Header: f.Header}
 	if !f.Job.Prefix {
 		filter.Name = f.Job.Text
 	}
@@ -179,8 +182,8 @@ func (f *Filter) Means(job *chime.JobInfo, now time.Time) bool {
 			return false
 		}
 	}
-	return (f.State == "" || f.State == job.State) && (f.Queue == "" || f.Queue == job.Queue) && (f.Group == "" || f.Group == job.Group) && f.Job.means(job.Name) &&
-		f.Schedule.means(job.Schedule) && f.labelled(job) && f.ranOn(job) && f.aged(job, now) && f.Attempt.means(job.Attempt)
+	return (f.State == "" || f.State == job.State) && (f.Queue == "" || f.Queue == job.Queue) && (f.Group == "" || f.Group == job.Group) && (f.Batch == "" || f.Batch == job.Batch) &&
+		f.Job.means(job.Name) && f.Schedule.means(job.Schedule) && f.labelled(job) && f.ranOn(job) && f.aged(job, now) && f.Attempt.means(job.Attempt)
 }
 
 func (f *Filter) labelled(job *chime.JobInfo) bool {

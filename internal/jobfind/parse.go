@@ -26,7 +26,7 @@ var States = []chime.JobState{
 }
 
 // Keys are the words that may precede a colon.
-var Keys = []string{"state", "queue", "job", "group", "error", "header", "arg", "schedule", "worker", "older", "newer", "since", "until", "attempt"}
+var Keys = []string{"state", "queue", "job", "group", "batch", "error", "header", "arg", "schedule", "worker", "older", "newer", "since", "until", "attempt"}
 
 // Parse is ParseIn for a filter whose instants have an offset. Without one, they are in UTC.
 func Parse(text string) (Filter, error) { return ParseIn(text, time.UTC) }
@@ -91,6 +91,8 @@ func (f *Filter) set(t term) (err error) {
 		f.Job = pattern
 	case "group":
 		f.Group, err = t.text, protocol.CheckID("filter group", t.text)
+	case "batch":
+		f.Batch, err = t.text, protocol.CheckID("filter batch", t.text)
 	case "error":
 		f.Error = t.text
 	case "header":

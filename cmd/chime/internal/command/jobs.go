@@ -24,6 +24,7 @@ const filterHelp = `A FILTER has words and keys, and all of them must hold:
   queue:mail              on this queue
   job:report job:report*  of this job name; of names that begin so; likewise schedule: and worker:
   group:tenant-42         it belongs to exactly this group
+  batch:import/7          it is a member of exactly this batch
   error:"timed out"       its last error contains this
   header:tenant=acme      its header has this key with this value
   arg:customer=4711       its arguments have this value at this path, as order.id; arg:4711 anywhere in them
