@@ -31,7 +31,7 @@ const (
 	BatchOpen      BatchState = "open"      // EnqueueBatch has not added all items; the members run already
 	BatchRunning   BatchState = "running"   // it is complete, and some members have not ended
 	BatchEnded     BatchState = "ended"     // all members have ended, and some of them are dead or were cancelled
-	BatchDone      BatchState = "done"      // all members are done
+	BatchDone      BatchState = "done"      // all members are done, with Batch.DoneWithoutCancelled all that were not cancelled
 	BatchCancelled BatchState = "cancelled" // [Batches.Cancel] was called
 )
 
@@ -218,7 +218,7 @@ func newBatchEnd(id string, end *wire.BatchEnd) *BatchInfo {
 	switch {
 	case end.Cancel:
 		b.State = BatchCancelled
-	case end.Dead+end.Cancelled == 0 || id == end.ID+afterDone:
+	case end.Dead == 0 && (end.Cancelled == 0 || end.Without) || id == end.ID+afterDone:
 		b.State = BatchDone
 	}
 	return b

@@ -93,6 +93,7 @@ func endOf(record *protocol.BatchRecord, note string) wire.BatchEnd {
 	}
 	return wire.BatchEnd{
 		ID: record.ID, Total: sum.Added, Done: sum.Done, Dead: sum.Dead, Cancelled: sum.Cancelled, Existing: sum.Existing,
-		Created: record.Created, Sealed: record.Sealed, Ended: ended, Cancel: record.State == protocol.BatchCancelled, Note: note,
+		Created: record.Created, Sealed: record.Sealed, Ended: ended, Cancel: record.State == protocol.BatchCancelled,
+		Without: record.DoneWithoutCancelled, Note: note,
 	}
 }

@@ -13,7 +13,7 @@ func (b *BatchEnd) form() *batchEndForm {
 	}
 	return &batchEndForm{
 		ID: b.ID, Total: b.Total, Done: b.Done, Dead: b.Dead, Cancelled: b.Cancelled, Existing: b.Existing, Created: unixMilli(b.Created),
-		Sealed: unixMilli(b.Sealed), Ended: unixMilli(b.Ended), Cancel: b.Cancel, Note: b.Note,
+		Sealed: unixMilli(b.Sealed), Ended: unixMilli(b.Ended), Cancel: b.Cancel, Without: b.Without, Note: b.Note,
 	}
 }
 
@@ -24,7 +24,7 @@ func (f *batchEndForm) batch() *BatchEnd {
 	}
 	return &BatchEnd{
 		ID: f.ID, Total: f.Total, Done: f.Done, Dead: f.Dead, Cancelled: f.Cancelled, Existing: f.Existing, Created: milliTime(f.Created),
-		Sealed: milliTime(f.Sealed), Ended: milliTime(f.Ended), Cancel: f.Cancel, Note: f.Note,
+		Sealed: milliTime(f.Sealed), Ended: milliTime(f.Ended), Cancel: f.Cancel, Without: f.Without, Note: f.Note,
 	}
 }
 

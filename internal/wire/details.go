@@ -67,6 +67,7 @@ type BatchEnd struct {
 	Total, Done, Dead, Cancelled, Existing int64
 	Created, Sealed, Ended                 time.Time // milliseconds; Sealed may be zero: the batch was cancelled before
 	Cancel                                 bool      // the batch was cancelled
+	Without                                bool      // it is done also if members were cancelled
 	Note                                   string
 }
 
@@ -120,6 +121,7 @@ type batchEndForm struct {
 	Sealed    int64  `json:"s,omitempty"`
 	Ended     int64  `json:"t"`
 	Cancel    bool   `json:"k,omitempty"`
+	Without   bool   `json:"w,omitempty"`
 	Note      string `json:"o,omitempty"`
 }
 

@@ -38,7 +38,7 @@ func TestADeletedMemberDoesNotHoldUpTheEnd(t *testing.T) {
 		s.wantState("after the deletions", "without false", chime.BatchEnded, 3, 0, 1, 0, 2)
 		s.wantState("after the deletions", "without true", chime.BatchDone, 3, 0, 1, 0, 2)
 		s.wantFollowed("after the deletions", "ended of without false: 1 done, 0 dead, 2 cancelled, ended",
-			"done of without true: 1 done, 0 dead, 2 cancelled, done", "ended of without true: 1 done, 0 dead, 2 cancelled, ended")
+			"done of without true: 1 done, 0 dead, 2 cancelled, done", "ended of without true: 1 done, 0 dead, 2 cancelled, done")
 	})
 }
 
