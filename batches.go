@@ -2,7 +2,9 @@ package chime
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -59,6 +61,9 @@ type BatchInfo struct {
 	Keep      time.Duration `json:"-"`                   // how long it is shown after its end. In JSON: keep_ms
 
 	Queues []BatchQueue `json:"queues,omitempty"` // its members by queue, in the order of the names
+
+	// Next, in a list, is BatchFilter.After of a list that continues after this batch.
+	Next string `json:"-"`
 }
 
 // A BatchQueue is the members of a batch on one queue.
@@ -89,6 +94,7 @@ func newBatchInfo(r *protocol.BatchRecord) *BatchInfo {
 	b := &BatchInfo{
 		ID: r.ID, State: BatchState(r.State), Total: sum.Added + sum.Away, Existing: sum.Existing, Left: max(sum.Left(), 0), Done: sum.Done, Dead: sum.Dead,
 		Cancelled: sum.Cancelled, CreatedAt: r.Created, SealedAt: r.Sealed, EndedAt: r.Ended, Items: r.Position, Growing: len(r.Growing), Keep: r.Keep,
+		Next: base64.RawURLEncoding.EncodeToString([]byte(r.Mark)),
 	}
 	if b.State == BatchEnded && b.Left > 0 { // a dead member was requeued
 		b.State = BatchRunning
@@ -145,26 +151,45 @@ func (b *Batches) Get(ctx context.Context, id string) (*BatchInfo, error) {
 type BatchFilter struct {
 	State  BatchState // they are in this state; empty: in any
 	Prefix string     // their IDs begin with this text
+
+	// InProgress leaves out those that have ended, unless dead members were requeued since: what is left is open, running, or cancelled with members that have
+	// not ended. Only these are read, so the list costs the same however many have ended.
+	InProgress bool
+
+	After string // BatchInfo.Next of the batch after which the list continues; empty: from the newest one on
+}
+
+// validate returns the filter's problems, and the mark of the batch after which the list continues.
+func (f *BatchFilter) validate() (mark string, err error) {
+	if !slices.Contains([]BatchState{"", BatchOpen, BatchRunning, BatchEnded, BatchDone, BatchCancelled}, f.State) {
+		err = protocol.Invalid("BatchFilter.State", string(f.State), "open, running, ended, done or cancelled")
+	}
+	text, bad := base64.RawURLEncoding.DecodeString(f.After)
+	if mark = string(text); bad != nil || mark != "" && !batch.ValidMark(mark) {
+		err = errors.Join(err, protocol.Invalid("BatchFilter.After", f.After, "BatchInfo.Next of a batch"))
+	}
+	return mark, err
 }
 
 // List iterates over the batches that match the filter, the newest first. After an error, which comes with a nil batch, it ends.
 func (b *Batches) List(ctx context.Context, filter BatchFilter) iter.Seq2[*BatchInfo, error] {
 	return func(yield func(*BatchInfo, error) bool) {
-		var err error = errNilStore
+		mark, err := filter.validate()
 		switch {
 		case b.store == nil:
+			err = errNilStore
 		case ctx == nil:
 			err = errNilContext
-		case !slices.Contains([]BatchState{"", BatchOpen, BatchRunning, BatchEnded, BatchDone, BatchCancelled}, filter.State):
-			err = protocol.Invalid("BatchFilter.State", string(filter.State), "open, running, ended, done or cancelled")
-		default:
-			err = nil
 		}
 		if err != nil {
 			yield(nil, fmt.Errorf("chime: list batches: %w", err))
 			return
 		}
-		for record, err := range batch.List(ctx, b.store) {
+		all := batch.List
+		if filter.InProgress {
+			all = batch.InProgress
+		}
+		for record, err := range all(ctx, b.store, mark) {
 			if err != nil {
 				yield(nil, fmt.Errorf("chime: list batches: %w", err))
 				return

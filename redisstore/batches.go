@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -200,58 +199,6 @@ func (s *store) DeleteBatch(ctx context.Context, id string) error {
 	k, key := s.homeOf(id)
 	_, _, _, err := s.atHome(ctx, "delete batch", id, newCall(&deleteBatchScript, []string{key, k.made, k.tended, k.state}, []any{id}))
 	return err
-}
-
-// GetBatch returns the record of a batch.
-func (s *store) GetBatch(ctx context.Context, id string) (protocol.BatchRecord, error) {
-	if s.bad != nil {
-		return protocol.BatchRecord{}, s.bad
-	}
-	_, key := s.homeOf(id)
-	fields, err := s.client.HGetAll(ctx, key).Result()
-	if err != nil {
-		return protocol.BatchRecord{}, failure("read batch", id, err)
-	}
-	if fields["state"] == "" {
-		return protocol.BatchRecord{}, unknownBatch(id)
-	}
-	return recordOf(id, fields), nil
-}
-
-// ListBatches returns records of a home, the newest first. The mark of a record is when it was created and its ID.
-func (s *store) ListBatches(ctx context.Context, home int, before string, limit int) (records []protocol.BatchRecord, err error) {
-	if s.bad != nil {
-		return nil, s.bad
-	}
-	k := s.keys.home(home)
-	highest, last, paged := strings.Cut(before, "\t")
-	if !paged {
-		highest = "+inf"
-	}
-	for offset := int64(0); len(records) < limit; offset += int64(limit) {
-		page, err := s.client.ZRevRangeByScoreWithScores(ctx, k.made, &redis.ZRangeBy{Min: "-inf", Max: highest, Offset: offset, Count: int64(limit)}).Result()
-		if err != nil {
-			return records, failure("list batches of home", strconv.Itoa(home), err)
-		}
-		for _, entry := range page {
-			id, at := entry.Member.(string), strconv.FormatInt(int64(entry.Score), 10)
-			if paged && at == highest && id >= last || len(records) == limit {
-				continue // it was on an earlier page
-			}
-			record, err := s.GetBatch(ctx, id)
-			if err != nil && !errors.Is(err, protocol.ErrNotFound) {
-				return records, err
-			}
-			if err == nil {
-				record.Mark = at + "\t" + id
-				records = append(records, record)
-			}
-		}
-		if len(page) < limit {
-			break
-		}
-	}
-	return records, nil
 }
 
 // batchRecord reads the fields of a record as a script has returned them.

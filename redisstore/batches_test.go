@@ -877,5 +877,27 @@ func TestBatchesAreListed(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("listed %v, want %v", got, want)
 		}
+		for i, id := range want[:2] { // the first one is cancelled without members, so it ends
+			if _, err := b.store.CancelBatch(b.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := b.store.EndBatch(b.Context(), id, protocol.BatchEnding{Revision: int64(2 - 2*i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for limit, expect := range map[int]string{10: fmt.Sprint(want[1:], " false"), 3: "true"} {
+			records, more, err := b.store.UnendedBatches(b.Context(), limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = nil
+			for i := range records {
+				got = append(got, records[i].ID)
+			}
+			slices.Sort(got)
+			if found := fmt.Sprint(got, " ", more); !strings.HasSuffix(found, expect) {
+				t.Errorf("not ended, with limit %d: %s, want %s", limit, found, expect)
+			}
+		}
 	})
 }

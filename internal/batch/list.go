@@ -1,38 +1,57 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// listPage is how many records of a home are read in one call.
-const listPage = 50
+// How many records of a home are read in one call: few at first, because most lists are short.
+const (
+	firstPage = 10
+	maxPage   = 100
+)
 
-// List iterates over all batches, the newest first. After an error it ends.
-func List(ctx context.Context, store protocol.BatchStore) iter.Seq2[protocol.BatchRecord, error] {
+// maxUnended is how many batches of a home may be in progress, so that only these are read.
+const maxUnended = 500
+
+// newer compares two records: the newest batch comes first, and of those of one instant the one with the greatest ID. A home lists its own ones in this order.
+func newer(a, b *protocol.BatchRecord) int {
+	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
+}
+
+// List iterates over all batches, the newest first, from the one after the mark on. After an error it ends.
+func List(ctx context.Context, store protocol.BatchStore, mark string) iter.Seq2[protocol.BatchRecord, error] {
 	return func(yield func(protocol.BatchRecord, error) bool) {
 		var homes [protocol.BatchHomes]struct {
 			read []protocol.BatchRecord // that were not yielded yet
 			mark string                 // of the last one that was read
+			size int                    // of the next page
 			all  bool
+		}
+		for i := range homes {
+			homes[i].mark, homes[i].size = mark, firstPage
 		}
 		for {
 			newest := -1
 			for i := range homes {
 				h := &homes[i]
 				if len(h.read) == 0 && !h.all {
-					page, err := store.ListBatches(ctx, i, h.mark, listPage)
+					page, err := store.ListBatches(ctx, i, h.mark, h.size)
 					if err != nil {
 						yield(protocol.BatchRecord{}, err)
 						return
 					}
-					if h.read, h.all = page, len(page) < listPage; len(page) > 0 {
-						h.mark = page[len(page)-1].Mark
+					if h.read, h.all = page, len(page) < h.size; len(page) > 0 {
+						h.mark, h.size = page[len(page)-1].Mark, min(2*h.size, maxPage)
 					}
 				}
-				if len(h.read) > 0 && (newest < 0 || h.read[0].Created.After(homes[newest].read[0].Created)) {
+				if len(h.read) > 0 && (newest < 0 || newer(&h.read[0], &homes[newest].read[0]) < 0) {
 					newest = i
 				}
 			}
@@ -46,4 +65,47 @@ func List(ctx context.Context, store protocol.BatchStore) iter.Seq2[protocol.Bat
 			h.read = h.read[1:]
 		}
 	}
+}
+
+// InProgress iterates over the batches that have not ended, and those with members that were requeued since, as List does. It reads hardly any others, unless very
+// many are in progress.
+func InProgress(ctx context.Context, store protocol.BatchStore, mark string) iter.Seq2[protocol.BatchRecord, error] {
+	return func(yield func(protocol.BatchRecord, error) bool) {
+		records, more, err := store.UnendedBatches(ctx, maxUnended)
+		switch {
+		case err != nil:
+			yield(protocol.BatchRecord{}, err)
+			return
+		case more:
+			for record, err := range List(ctx, store, mark) {
+				if (err != nil || record.Unended()) && !yield(record, err) {
+					return
+				}
+			}
+			return
+		}
+		slices.SortFunc(records, func(a, b protocol.BatchRecord) int { return newer(&a, &b) })
+		for i := range records {
+			if behind(&records[i], mark) && !yield(records[i], nil) {
+				return
+			}
+		}
+	}
+}
+
+// behind reports whether a record comes after the mark of another one.
+func behind(r *protocol.BatchRecord, mark string) bool {
+	text, id, ok := strings.Cut(mark, "\t")
+	if !ok {
+		return true
+	}
+	at, _ := strconv.ParseInt(text, 10, 64)
+	return cmp.Or(cmp.Compare(at, r.Created.UnixMilli()), cmp.Compare(id, r.ID)) > 0
+}
+
+// ValidMark reports whether a text is the mark of a record.
+func ValidMark(mark string) bool {
+	at, id, ok := strings.Cut(mark, "\t")
+	_, err := strconv.ParseUint(at, 10, 53)
+	return ok && err == nil && id != ""
 }

@@ -117,6 +117,9 @@ func (r *Reporter) keep(ctx context.Context, record *protocol.BatchRecord) error
 		return r.store.DeleteBatch(ctx, record.ID)
 	}
 	next := record.Now.Add(keepLook)
+	if record.Totals().Left() > 0 { // members were requeued
+		next = record.Now.Add(askEvery)
+	}
 	if until.After(record.Now) && until.Before(next) {
 		next = until
 	}

@@ -89,3 +89,10 @@ func (s *calledStore) GetBatch(ctx context.Context, id string) (protocol.BatchRe
 func (s *calledStore) ListBatches(ctx context.Context, home int, before string, limit int) ([]protocol.BatchRecord, error) {
 	return call(s, "list_batches", func() ([]protocol.BatchRecord, error) { return s.Store.ListBatches(ctx, home, before, limit) })
 }
+
+func (s *calledStore) UnendedBatches(ctx context.Context, limit int) ([]protocol.BatchRecord, bool, error) {
+	began := time.Now()
+	records, more, err := s.Store.UnendedBatches(ctx, limit)
+	report(s.called, "unended_batches", began, err)
+	return records, more, err
+}

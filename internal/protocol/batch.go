@@ -66,6 +66,10 @@ type BatchStore interface {
 
 	// ListBatches returns records of a home, the newest first, at most limit. before is the Mark of the last one that the caller has; empty: the first page.
 	ListBatches(ctx context.Context, home int, before string, limit int) ([]BatchRecord, error)
+
+	// UnendedBatches returns the records of batches that have not ended, and of those with members that were requeued since, at most limit of each home, and
+	// whether there are more. It reads hardly any others.
+	UnendedBatches(ctx context.Context, limit int) (records []BatchRecord, more bool, err error)
 }
 
 const (
@@ -169,6 +173,9 @@ func (r *BatchRecord) Totals() (sum BatchCounts) {
 func (r *BatchRecord) HasEnded() bool {
 	return !r.Sealed.IsZero() && len(r.Growing) == 0 && r.Totals().Left() <= 0
 }
+
+// Unended reports whether a batch has not ended, or members were requeued since.
+func (r *BatchRecord) Unended() bool { return r.Ended.IsZero() || r.Totals().Left() > 0 }
 
 // Owes reports whether EndBatch has something to do for a batch that HasEnded.
 func (r *BatchRecord) Owes() bool {

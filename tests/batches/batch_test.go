@@ -192,9 +192,89 @@ func TestListShowsTheNewestBatchesFirst(t *testing.T) {
 		if running := list(chime.BatchFilter{State: chime.BatchRunning, Prefix: "b5"}); fmt.Sprint(running) != "[b59 b57 b55 b53 b51]" {
 			t.Errorf("running ones: %q", running)
 		}
+		var parts []string // the list in parts of seven
+		for after, left := "", true; left; {
+			n := 0
+			left = false
+			for info, err := range s.batches.List(t.Context(), chime.BatchFilter{After: after}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; n > 7 {
+					left = true
+					break
+				}
+				parts, after = append(parts, info.ID), info.Next
+			}
+		}
+		if !slices.Equal(parts, all) {
+			t.Errorf("in parts: %q, want %q", parts, all)
+		}
+		for _, after := range []string{"?", "eA"} {
+			for _, err := range s.batches.List(t.Context(), chime.BatchFilter{After: after}) {
+				if !errors.Is(err, &chime.InvalidError{Field: "BatchFilter.After"}) {
+					t.Errorf("after %q: %v", after, err)
+				}
+			}
+		}
 		for _, err := range s.batches.List(t.Context(), chime.BatchFilter{State: "odd"}) {
 			if !errors.Is(err, &chime.InvalidError{Field: "BatchFilter.State"}) {
 				t.Errorf("an unknown state: %v", err)
+			}
+		}
+	})
+}
+
+// A list of what is in progress has the open ones, the running ones, those that are cancelled and have members left, and those with requeued members.
+func TestOnlyBatchesInProgressAreListed(t *testing.T) {
+	at(t, func(t *testing.T, s *site) {
+		repaired := false
+		s.worker.Handle("flaky", func(context.Context, *chime.Job) error {
+			if !repaired {
+				return chime.Discard(errors.New("no"))
+			}
+			return chime.RetryAfter(time.Hour, errors.New("busy"))
+		})
+		if _, err := s.enqueuer.EnqueueBatch(t.Context(), batch("open", until(members(9), 3))); !errors.Is(err, errSource) {
+			t.Fatal(err)
+		}
+		for i := range 30 {
+			s.enqueue(batch(fmt.Sprint("done", i), members(1)))
+		}
+		s.enqueue(batch("late", members(1, chime.In(time.Hour))))
+		s.enqueue(batch("dead", sequence(named("flaky"))))
+		s.enqueue(batch("stopped", sequence(named("member", chime.Queue("unserved")))))
+		defer s.run()()
+		list := func(filter chime.BatchFilter) (ids []string) {
+			filter.InProgress = true
+			for info, err := range s.batches.List(t.Context(), filter) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, info.ID)
+			}
+			return slices.Sorted(slices.Values(ids))
+		}
+		for range 3 { // also when somebody has looked after each of them, and put the next look off
+			fixture.Pass(90 * time.Second)
+			if got := fmt.Sprint(list(chime.BatchFilter{})); got != "[late open stopped]" {
+				t.Errorf("in progress: %s", got)
+			}
+		}
+		if got := fmt.Sprint(list(chime.BatchFilter{State: chime.BatchOpen})); got != "[open]" {
+			t.Errorf("open ones: %s", got)
+		}
+		if _, err := s.batches.Cancel(t.Context(), "stopped"); err != nil {
+			t.Fatal(err)
+		}
+		repaired = true
+		if n, err := s.jobs.Requeue(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead, Batch: "dead"}, nil); err != nil || n.Changed != 1 {
+			t.Fatalf("requeued %+v, %v", n, err)
+		}
+		for range 3 {
+			fixture.Pass(90 * time.Second)
+			if got := fmt.Sprint(list(chime.BatchFilter{})); got != "[dead late open]" {
+				t.Errorf("after a cancel and a requeue: %s", got)
 			}
 		}
 	})

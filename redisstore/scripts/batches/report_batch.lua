@@ -23,5 +23,5 @@ local ends = record.sealed and not grows and left <= 0 and (not record.ended or 
 redis.call('ZCARD', TENDED)
 if #gone > 0 then redis.call('HDEL', BATCH, unpack(gone)) end
 if #changes > 2 or #gone > 0 then redis.call('HSET', BATCH, unpack(changes)) end
-if ends then redis.call('ZADD', TENDED, whole(now_ms + LOOK_MS), ARGV[1]) end
+if ends or record.ended and left > 0 then redis.call('ZADD', TENDED, whole(now_ms + LOOK_MS), ARGV[1]) end -- members were requeued: it is in progress again
 return { whole(now_us), ends and 1 or 2 }
