@@ -112,7 +112,7 @@ func (s *store) ReportBatches(ctx context.Context, reports []protocol.BatchRepor
 	}
 	for i, cmd := range s.run(ctx, s.client, sent...) {
 		values, err := list("report batch", reports[i].Counts.Batch, cmd)
-		answers[i] = protocol.ReportAnswer{Err: err, Unknown: err == nil && values.number(1) == batchUnknown, Ends: values.number(1) == batchYes}
+		answers[i] = protocol.ReportAnswer{Err: err, Unknown: err == nil && values.number(1) == batchUnknown, Ends: values.number(1) == batchYes, Above: values.number(2)}
 	}
 	return answers
 }

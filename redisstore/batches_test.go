@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -681,6 +682,39 @@ func TestAReportOfAnEarlierStateClearsNoNoteOfGrowth(t *testing.T) {
 			if err != nil || len(record.Growing) != c.want {
 				t.Errorf("version %d: growing %v, %v, want %d notes", c.counts.Version, record.Growing, err, c.want)
 			}
+		}
+	})
+}
+
+// An overtakenStore does something else before the first report of a growth.
+type overtakenStore struct {
+	protocol.BatchStore
+	before func()
+}
+
+func (s *overtakenStore) ReportBatches(ctx context.Context, reports []protocol.BatchReport) []protocol.ReportAnswer {
+	if before := s.before; before != nil {
+		s.before = nil
+		before()
+	}
+	return s.BatchStore.ReportBatches(ctx, reports)
+}
+
+// A growth that is reported after a later one of the same partition leaves no note at home: the batch could not end until the note is void.
+func TestAGrowthThatIsReportedAfterALaterOneLeavesNoNote(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.filled("b", "m")
+		grow := func(store protocol.BatchStore, job string) {
+			g := batch.NewGrower(store, batch.Options{Timeout: time.Minute})
+			growth := batch.Growth{Batch: "b", Partition: storesuite.DefaultPartition, Items: []protocol.EnqueueItem{{ID: job, Body: member("b")}}}
+			if _, err := g.Grow(b.Context(), growth); err != nil {
+				t.Error(err)
+			}
+		}
+		grow(&overtakenStore{b.store, func() { grow(b.store, "later") }}, "earlier")
+		record, err := b.store.GetBatch(b.Context(), "b")
+		if err != nil || len(record.Growing) > 0 || record.Totals().Added != 3 {
+			t.Errorf("%d members, growing %v, %v, want 3 members and no note", record.Totals().Added, record.Growing, err)
 		}
 	})
 }

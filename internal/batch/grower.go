@@ -86,7 +86,7 @@ func (g *Grower) Grow(ctx context.Context, growth Growth) (protocol.FillAnswer, 
 		g.remember(key, token)
 		return answer, fmt.Errorf("outcome unknown: %w", err)
 	}
-	g.report(ctx, token, &answer)
+	g.report(ctx, &growth, token, answer.Counts)
 	return answer, nil
 }
 
@@ -98,16 +98,33 @@ func Over(record *protocol.BatchRecord) error {
 	return fmt.Errorf("%w: the batch has ended", protocol.ErrConflict)
 }
 
-// report tells the home that the jobs are counted. If the home is not reached, it asks the partition later: the jobs are members in any case.
-func (g *Grower) report(ctx context.Context, token string, answer *protocol.FillAnswer) {
+// report brings the counts of the partition to the home, which then removes the note. If the home is not reached, it asks the partition later: the jobs are
+// members in any case.
+//
+// If another growth was reported first, the home has counts with a higher version. It keeps the note then: for all that it knows, the partition went back to an
+// earlier state, and the higher version does not count these jobs. So the partition is asked again. Without that, the batch could not end for a minute.
+func (g *Grower) report(ctx context.Context, growth *Growth, token string, counts protocol.PartitionCounts) {
 	limited, cancel := context.WithTimeout(ctx, reportWait)
 	defer cancel()
 	_ = g.options.attempt(limited, "report growth", func(ctx context.Context) error {
-		answers := g.store.ReportBatches(ctx, []protocol.BatchReport{{Counts: answer.Counts, Grown: []string{token}}})
-		if len(answers) == 0 {
-			return errNoAnswer
+		for {
+			answers := g.store.ReportBatches(ctx, []protocol.BatchReport{{Counts: counts, Grown: []string{token}}})
+			if len(answers) == 0 {
+				return errNoAnswer
+			}
+			above := answers[0].Above
+			if answers[0].Err != nil || above == 0 {
+				return answers[0].Err
+			}
+			asked := g.store.CountBatch(ctx, []protocol.CountCall{{Partition: growth.Partition, Batch: growth.Batch, Above: above, Void: token}})
+			if len(asked) == 0 {
+				return errNoAnswer
+			}
+			if asked[0].Err != nil {
+				return asked[0].Err
+			}
+			counts = asked[0].Counts
 		}
-		return answers[0].Err
 	})
 }
 

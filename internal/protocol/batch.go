@@ -249,6 +249,9 @@ type ReportAnswer struct {
 	Err     error
 	Unknown bool // the home has no such batch: it was forgotten, or the home went back to an earlier state
 	Ends    bool // the reports show that all members have ended: read the record, ask all partitions, and call EndBatch
+	// Above is the version that the home has of the partition, if it is higher than that of the report. Then the report changes nothing, and its tokens are
+	// still noted. Zero: the home has these counts.
+	Above int64
 }
 
 // A ReportAck notes that the home has the counts of this version.
