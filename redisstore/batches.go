@@ -124,7 +124,7 @@ func (s *store) GrowBatch(ctx context.Context, id, token string, partition proto
 	return record, err
 }
 
-// EndBatch adds the jobs that follow a batch.
+// EndBatch adds the jobs that follow a batch. If the user may not do that, as that of a producer, the error wraps ErrUnfit.
 func (s *store) EndBatch(ctx context.Context, id string, end protocol.BatchEnding) (record protocol.BatchRecord, done bool, err error) {
 	k, key := s.homeOf(id)
 	args := []any{id, end.Revision, len(end.Counts)}
@@ -139,7 +139,7 @@ func (s *store) EndBatch(ctx context.Context, id string, end protocol.BatchEndin
 		args = append(args, follower.Queue, follower.In.Milliseconds(), follower.Group, follower.Body)
 	}
 	record, outcome, _, err := s.atHome(ctx, "end batch", id, newCall(&endBatchScript, []string{key, k.tended, k.state, k.outbox, k.outgoing}, args))
-	return record, outcome == batchYes, err
+	return record, outcome == batchYes, unfitIfDenied(err)
 }
 
 // CancelBatch marks a batch as cancelled.

@@ -325,8 +325,8 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 	return 0, failure("replace on", queue, errUnsettled)
 }
 
-// unfitIfDenied adds ErrUnfit to an error about a missing right: a process that only enqueues need not have the rights of Replace, and
-// a retry cannot grant them. The script reads all its keys before it writes, so nothing was changed.
+// unfitIfDenied adds ErrUnfit to an error about a missing right: a process that only enqueues need not have the rights of Replace and of the end
+// of a batch, and a retry cannot grant them. The script reads all its keys before it writes, so nothing was changed.
 func unfitIfDenied(err error) error {
 	if denied(err) {
 		return fmt.Errorf("%w: %w", protocol.ErrUnfit, err)

@@ -18,13 +18,15 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// runOnce enqueues a job through one store, declares a schedule through another, and returns when a worker on a third has run both.
+// runOnce enqueues a job and two batches through one store, declares a schedule through another, and returns when a worker on a third has run everything
+// but what follows the batch without members, which takes longer.
 func runOnce(t *testing.T, producer, scheduler, worker *redisstore.Store) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	ran := make(chan string, 10)
 	w := chime.NewWorker(worker, chime.WorkerOptions{Logger: quiet})
-	for _, name := range []string{"plain", "scheduled"} {
+	names := []string{"plain", "scheduled", "member", "ended"}
+	for _, name := range names {
 		w.Handle(name, func(_ context.Context, job *chime.Job) error {
 			ran <- job.Name
 			return nil
@@ -36,13 +38,25 @@ func runOnce(t *testing.T, producer, scheduler, worker *redisstore.Store) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
-	if _, err := chime.NewEnqueuer(producer, chime.EnqueuerOptions{Logger: quiet}).Enqueue(ctx, "plain", nil); err != nil {
+	enqueuer := chime.NewEnqueuer(producer, chime.EnqueuerOptions{Logger: quiet})
+	if _, err := enqueuer.Enqueue(ctx, "plain", nil); err != nil {
 		t.Fatal(err)
+	}
+	for i, batch := range []chime.Batch{
+		{ID: "b", Items: func(yield func(chime.Item, error) bool) { yield(chime.Item{Name: "member"}, nil) }, Ended: chime.Item{Name: "ended"}},
+		{ID: "nothing", Ended: chime.Item{Name: "ended"}}, // it has ended when it is sealed, and a producer may not end it
+	} {
+		if receipt, err := enqueuer.EnqueueBatch(ctx, batch); err != nil || receipt.Items != int64(1-i) {
+			t.Fatalf("batch %s: %+v, %v", batch.ID, receipt, err)
+		}
+		if receipt, err := enqueuer.EnqueueBatch(ctx, batch); err != nil || !receipt.Repeated {
+			t.Fatalf("batch %s again: %+v, %v", batch.ID, receipt, err)
+		}
 	}
 	running, end := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- chime.Run(running, w, s) }()
-	for range 2 {
+	for range names {
 		select {
 		case <-ran:
 		case err := <-done:
