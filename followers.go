@@ -113,6 +113,19 @@ func (j *JobInfo) fillFollowers(details *wire.Details) {
 	j.Followers = chain.Jobs
 }
 
+// fillFollowed sets the fields about what the job follows.
+func (j *JobInfo) fillFollowed(details *wire.Details) {
+	if prior := details.Prior; prior != nil {
+		j.FollowsID, j.FollowsQueue = prior.ID, prior.Queue
+	}
+	if dead := details.Death; dead != nil {
+		j.FollowsID, j.FollowsQueue = dead.ID, dead.Queue
+	}
+	if end := details.BatchEnd; end != nil {
+		j.FollowsBatch = end.ID
+	}
+}
+
 // newPrior returns the job that a job has followed.
 func newPrior(prior *wire.Prior) *JobInfo {
 	// cloned: the handler may change it

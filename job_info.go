@@ -61,6 +61,11 @@ type JobInfo struct {
 	// Followers is how many jobs its OnDone and its OnDeath describe, with those that follow them; 0: none.
 	Followers int `json:"followers,omitempty"`
 
+	// The job or the batch whose end has added this one, see [OnDone], [OnDeath] and [Batch]. It may no longer be stored. A done job has none of these fields.
+	FollowsID    string `json:"follows_id,omitempty"`    // the ID of that job; empty: this one follows no job
+	FollowsQueue string `json:"follows_queue,omitempty"` // its queue
+	FollowsBatch string `json:"follows_batch,omitempty"` // the batch, of which this is the Done or the Ended; empty: none
+
 	Failures  []Failure `json:"failures,omitempty"`   // the last five attempts that failed, oldest first
 	LastError string    `json:"last_error,omitempty"` // the error of the last one, at most 1 KiB; it may have several lines
 	Stack     string    `json:"stack,omitempty"`      // the last one panicked: its stack, at most 4 KiB, cut at its end; empty: it did not panic
@@ -173,6 +178,7 @@ func (j *JobInfo) fill(message *wire.Envelope) {
 	}
 	j.Header, j.Keep, j.Retry = details.Header, details.Keep, RetryPolicy{details.Retry}
 	j.fillFollowers(details)
+	j.fillFollowed(details)
 	j.Group, j.Batch = details.Group, details.Batch
 	if !details.Enqueued.IsZero() {
 		j.Enqueued = details.Enqueued

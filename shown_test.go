@@ -58,6 +58,8 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 				`"done_job":"d","ended_job":"e","done_added":"2026-03-08T09:00:00Z","queues":[{"queue":"q","total":9,"left":2,"done":3,"dead":4,"cancelled":5}],"keep_ms":1000}`},
 		{BatchReceipt{ID: "x", Items: 3, Existing: 1, Repeated: true}, `{"id":"x","items":3,"existing":1,"repeated":true}`},
 		{JobInfo{ID: "a", State: JobWaiting, Batch: "x"}, `{"id":"a","name":"","queue":"","state":"waiting","batch":"x","attempt":0,"crashes":0,"payload_bytes":0}`},
+		{JobInfo{ID: "a#done-9.1", State: JobWaiting, FollowsID: "a", FollowsQueue: "q", FollowsBatch: "x"},
+			`{"id":"a#done-9.1","name":"","queue":"","state":"waiting","attempt":0,"crashes":0,"follows_id":"a","follows_queue":"q","follows_batch":"x","payload_bytes":0}`},
 		{WorkerInfo{Name: "w", Host: "h", PID: 1, Version: "v1", Slots: 3, Since: at, Seen: at}, `{"name":"w","host":"h","pid":1,"version":"v1","queues":{},"slots":3,"busy":0,"since":"2026-03-08T09:00:00Z","seen":"2026-03-08T09:00:00Z","running":[]}`},
 		{Item{Name: "a", Args: "secret"}, `{"name":"a"}`},
 		{InvalidError{Field: "queue", Value: "a b", Limit: "letters"}, `{"field":"queue","value":"a b","limit":"letters"}`},

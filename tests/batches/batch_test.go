@@ -129,7 +129,11 @@ func TestDoneHasOptions(t *testing.T) {
 			chime.Queue("b"), chime.In(time.Hour), chime.MaxAttempts(3), chime.Header("k", "v"), chime.Group("g"), chime.Keep(time.Hour), chime.OnDone(named("mail")),
 		}}})
 		defer s.run()()
-		fixture.Pass(2 * time.Hour)
+		fixture.Pass(30 * time.Minute)
+		if info, err := s.jobs.Get(t.Context(), "b", "x#done"); err != nil || info.FollowsBatch != "x" || info.FollowsID != "" || info.Batch != "" {
+			t.Errorf("before it runs, Done is %+v, %v; want that it follows x", info, err)
+		}
+		fixture.Pass(90 * time.Minute)
 		if len(got) != 2 {
 			t.Fatalf("%v have run, want summary and mail", got)
 		}

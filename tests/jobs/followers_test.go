@@ -35,6 +35,21 @@ func then(name string, options ...chime.EnqueueOption) chime.Item {
 	return chime.Item{Name: name, Args: "args of " + name, Options: options}
 }
 
+// followsOne fails the test unless the only delayed job has this name and shows that it follows a job of its queue with an ID like this.
+func followsOne(t *testing.T, f *fixture.Fixture, name, id string) {
+	t.Helper()
+	var found []*chime.JobInfo
+	for job, err := range chime.NewJobs(f.Server.Store()).List(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDelayed}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, job)
+	}
+	if len(found) != 1 || found[0].Name != name || found[0].FollowsQueue != "default" || !regexp.MustCompile(id).MatchString(found[0].FollowsID) || found[0].FollowsBatch != "" {
+		t.Errorf("the delayed jobs are %+v, want %s, which follows %s", found, name, id)
+	}
+}
+
 // A chain runs one job after the other. Each has its own arguments, and the job before it with what that returned.
 func TestAChainRunsOneJobAfterTheOther(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
@@ -59,6 +74,7 @@ func TestAChainRunsOneJobAfterTheOther(t *testing.T) {
 		began := time.Now()
 		stop := f.Start(w)
 		fixture.Pass(30 * time.Minute)
+		followsOne(t, f, "notify", `^r#done-\d+\.1$`)
 		if _, err := e.Enqueue(t.Context(), "plain", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -285,6 +301,7 @@ func TestWhatFollowsADeathMayWaitAndBeFollowed(t *testing.T) {
 		}
 		stop := f.Start(w)
 		fixture.Pass(59 * time.Minute)
+		followsOne(t, f, "alert", "^d$")
 		mu.Lock()
 		if len(ids) != 1 {
 			t.Errorf("%v ran in %v, want the first alone", ids, time.Since(began))
