@@ -54,18 +54,27 @@ func (s *store) DueReports(ctx context.Context, p protocol.Partition) (due []pro
 	return due, values.number(1) == 1, nil
 }
 
-// AckReports notes in a partition that the homes have these counts.
+// keepUnknown is how long a partition keeps the counts of a batch that its home does not know, from their last change on: as long as those of a batch that has
+// ended, by default. A repeated EnqueueBatch may create a batch again that was lost, and the counts show which of its items were added.
+const keepUnknown = 24 * time.Hour
+
+// AckReports notes in a partition what the homes have answered to these counts.
 func (s *store) AckReports(ctx context.Context, p protocol.Partition, acks []protocol.ReportAck) error {
 	if len(acks) == 0 {
 		return s.bad
 	}
 	k := s.keys.partition(p)
-	var args []any
-	for _, ack := range acks {
-		args = append(args, ack.Batch, ack.Version)
-	}
-	_, err := s.runOne(ctx, "note the reports of", p.Queue, newCall(&ackReportsScript, []string{k.state, k.batches, k.reports}, args))
+	_, err := s.runOne(ctx, "note the reports of", p.Queue, newCall(&ackReportsScript, []string{k.state, k.batches, k.reports}, ackArgs(acks)))
 	return err
+}
+
+// ackArgs are the values of ack_reports.lua.
+func ackArgs(acks []protocol.ReportAck) []any {
+	args := []any{keepUnknown.Milliseconds()}
+	for _, ack := range acks {
+		args = append(args, ack.Batch, ack.Version, flag(ack.Unknown))
+	}
+	return args
 }
 
 // FillBatch adds members of batches. It uses enqueue.lua.

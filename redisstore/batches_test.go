@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/batch"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/storesuite"
@@ -135,7 +137,7 @@ func (b *bench) report(partitions ...protocol.Partition) {
 			if answer.Err != nil {
 				b.Fatal(answer.Err)
 			}
-			if err := b.store.AckReports(b.Context(), p, []protocol.ReportAck{{Batch: counts.Batch, Version: counts.Version}}); err != nil {
+			if err := b.store.AckReports(b.Context(), p, []protocol.ReportAck{{Batch: counts.Batch, Version: counts.Version, Unknown: answer.Unknown}}); err != nil {
 				b.Fatal(err)
 			}
 			if answer.Ends {
@@ -553,6 +555,65 @@ func TestAPartitionWithMembersReportsAgain(t *testing.T) {
 		b.report(source)
 		if n := b.client.ZCard(b.Context(), k.reports).Val(); n != 0 {
 			t.Errorf("%d reports are due after the end of all members", n)
+		}
+	})
+}
+
+// A partition keeps the counts of a batch that its home has lost for a day, and longer while members are left or something changes. Then the next report removes
+// them. Verify removes those that no report has removed.
+func TestCountsOfALostBatchAreRemovedADayLater(t *testing.T) {
+	onServersWith(t, repairing, func(b *bench) {
+		source, k := storesuite.DefaultPartition, b.store.keys.partition(storesuite.DefaultPartition)
+		b.filled("known", "m")
+		day, id := int64(24*time.Hour/time.Microsecond), "lost"
+		for _, c := range []struct {
+			what      string
+			age, left int64
+			due, kept bool
+			found     int
+		}{
+			{"23 hours old", day * 23 / 24, 0, true, true, 0},
+			{"a day old", day, 0, true, false, 0},
+			{"two days old, with a member", 2 * day, 1, true, true, 1},
+			{"a day old, and no report is due", day, 0, false, true, 0},
+			{"two days old, and no report is due", 2 * day, 0, false, true, 1},
+		} {
+			now := b.serverTime().UnixMicro()
+			b.client.Del(b.Context(), k.reports)
+			b.client.HSet(b.Context(), k.batches, id, fmt.Sprintf("%d 2 %d 0 0 0 0 2 c 0 -", now-c.age, 2-c.left))
+			if c.due {
+				b.client.ZAdd(b.Context(), k.reports, redis.Z{Score: 1, Member: id})
+			}
+			b.report(source)
+			kept := b.client.HExists(b.Context(), k.batches, id).Val()
+			if again := b.client.ZScore(b.Context(), k.reports, id).Err() == nil; kept != c.kept || again != (c.kept && c.due) {
+				t.Errorf("%s: kept %v, to be reported again %v, want %v", c.what, kept, again, c.kept)
+			}
+			found := b.Verify(true)
+			if len(found) != c.found {
+				t.Errorf("%s: found %v, want %d", c.what, found, c.found)
+			}
+			for _, f := range found {
+				if gone := !b.client.HExists(b.Context(), k.batches, id).Val(); f.Repaired != gone || gone != (c.left == 0) {
+					t.Errorf("%s: %v, removed: %v", c.what, f, gone)
+				}
+			}
+		}
+	})
+}
+
+// Counts that have changed since they were reported are kept: the batch may have been created again.
+func TestCountsOfALostBatchThatHaveChangedAreKept(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		k := b.store.keys.partition(storesuite.DefaultPartition)
+		b.client.HSet(b.Context(), k.batches, "lost", "2 1 1 0 0 0 0 1 c 0 -")
+		for _, version := range []int64{1, 2} {
+			if err := b.store.AckReports(b.Context(), storesuite.DefaultPartition, []protocol.ReportAck{{Batch: "lost", Version: version, Unknown: true}}); err != nil {
+				t.Fatal(err)
+			}
+			if kept := b.client.HExists(b.Context(), k.batches, "lost").Val(); kept != (version == 1) {
+				t.Errorf("after an answer to version %d of 2: kept %v", version, kept)
+			}
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -36,10 +37,9 @@ func (v *verifier) batches(ctx context.Context, p protocol.Partition) error {
 			if now, err := v.batchCounts(ctx, p); err != nil || now[id].Version == 0 {
 				continue // it was forgotten meanwhile
 			}
-			v.found(protocol.Finding{
-				Kind: protocol.FoundBatch, Queue: p.Queue, ID: id,
-				Detail: fmt.Sprintf("%d members of this batch are left, and the batch is not known: they run, and nothing follows them", counts.Counts.Left()),
-			})
+			if err := v.unknownBatch(ctx, p, &counts); err != nil {
+				return err
+			}
 			continue
 		}
 		if !wrong(counts, first) {
@@ -71,6 +71,33 @@ func (v *verifier) batches(ctx context.Context, p protocol.Partition) error {
 		}
 		v.found(f)
 	}
+	return nil
+}
+
+// unknownGrace is how long after keepUnknown counts of an unknown batch are a fault: a worker removes them before that.
+const unknownGrace = time.Hour
+
+// unknownBatch verifies the counts of a batch that its home does not know.
+func (v *verifier) unknownBatch(ctx context.Context, p protocol.Partition, counts *protocol.PartitionCounts) error {
+	f := protocol.Finding{Kind: protocol.FoundBatch, Queue: p.Queue, ID: counts.Batch}
+	if left := counts.Counts.Left(); left > 0 {
+		f.Detail = fmt.Sprintf("%d members of this batch are left, and the batch is not known: they run, and nothing follows them", left)
+		v.found(f)
+		return nil
+	}
+	if time.Since(time.UnixMicro(counts.Version)) < keepUnknown+unknownGrace {
+		return nil
+	}
+	f.Detail, f.Remedy = "the members of this batch have ended, and the batch is not known: its counts remain, and the queue cannot be deleted", "the counts are removed"
+	if v.repair {
+		k := v.store.keys.partition(p)
+		values, err := v.script(ctx, p, &ackReportsScript, true, []string{k.state, k.batches, k.reports}, ackArgs([]protocol.ReportAck{{Batch: counts.Batch, Version: counts.Version, Unknown: true}})...)
+		if err != nil {
+			return err
+		}
+		f.Repaired = values.number(1) == 1
+	}
+	v.found(f)
 	return nil
 }
 

@@ -238,7 +238,7 @@ func (r *Reporter) bring(ctx context.Context, reports []protocol.BatchReport) (e
 			failed = errors.Join(failed, answer.Err)
 			continue
 		}
-		acks = append(acks, protocol.ReportAck{Batch: counts.Batch, Version: counts.Version})
+		acks = append(acks, protocol.ReportAck{Batch: counts.Batch, Version: counts.Version, Unknown: answer.Unknown})
 		if answer.Ends {
 			ends = append(ends, counts.Batch)
 		}

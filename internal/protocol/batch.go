@@ -34,7 +34,8 @@ type BatchStore interface {
 	// ReportBatches brings counts to the homes, in one round trip. Answers are in the order of the reports.
 	ReportBatches(ctx context.Context, reports []BatchReport) []ReportAnswer
 
-	// AckReports notes in a partition that the homes have these counts.
+	// AckReports notes in a partition that the homes have these counts, or do not know the batches. Counts of an unknown batch are removed when no member is left
+	// and nothing has changed for a day.
 	AckReports(ctx context.Context, partition Partition, acks []ReportAck) error
 
 	// GrowBatch notes at home that a job is about to be added by FillBatch with this token to this partition. ErrNotFound: there is no such batch.
@@ -258,6 +259,7 @@ type ReportAnswer struct {
 type ReportAck struct {
 	Batch   string
 	Version int64
+	Unknown bool // the home does not know the batch
 }
 
 // BatchEnding is what EndBatch needs.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
@@ -310,5 +312,36 @@ func TestABatchIsForgottenAfterItsTime(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
+	})
+}
+
+// A queue keeps the counts of a batch that its home has lost, for a day. Then nothing prevents its deletion.
+func TestALostBatchIsForgottenADayLater(t *testing.T) {
+	at(t, func(t *testing.T, s *site) {
+		store := s.store.Protocol()
+		if _, err := store.Partitions(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		body := wire.Envelope{Name: "member", MaxAttempts: 1, Details: &wire.Details{Batch: "lost"}}
+		call := protocol.FillCall{Partition: protocol.Partition{Queue: "a"}, Batch: "lost", Positions: []int64{1}, Items: []protocol.EnqueueItem{{ID: "m", Body: body.Encode()}}}
+		if answer := store.FillBatch(t.Context(), []protocol.FillCall{call})[0]; answer.Err != nil {
+			t.Fatal(answer.Err)
+		}
+		for _, c := range []struct {
+			after time.Duration
+			kept  bool
+		}{{0, true}, {23 * time.Hour, true}, {time.Hour, false}} {
+			fixture.Pass(c.after)
+			end := s.run()
+			fixture.Pass(time.Minute)
+			end()
+			s.worker = s.newWorker(10)
+			if err := chime.NewQueues(s.store).Delete(t.Context(), "a"); errors.Is(err, chime.ErrConflict) != c.kept {
+				t.Errorf("deleted %v later: %v, want a conflict: %v", c.after, err, c.kept)
+			}
+		}
+		if s.ran["member"] != 1 {
+			t.Errorf("the member ran %d times", s.ran["member"])
+		}
 	})
 }

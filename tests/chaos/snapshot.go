@@ -168,6 +168,7 @@ var mayStay = map[string]string{
 	"carried":   "what other queues have taken",
 	"inbox":     "what other queues have brought",
 	"batches":   "counts of batches, until their homes forget them",
+	"reports":   "counts that their homes get later: of batches that the emptied server has lost, a day later; a batch that does not end is found by checkEnds",
 	"origins":   "queues that a schedule has left, with some of its counts",
 }
 
