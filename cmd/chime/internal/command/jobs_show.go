@@ -141,6 +141,11 @@ func (s *session) jobText(job *chime.JobInfo, why chime.Reason, now time.Time, p
 	row("Attempt", attemptOf(job))
 	row("Schedule", job.Schedule)
 	row("Group", job.Group)
+	row("Batch", job.Batch)
+	row("End of", job.FollowsBatch)
+	if job.FollowsID != "" {
+		row("Follows", job.FollowsQueue+"/"+job.FollowsID)
+	}
 	instant("Enqueued", job.Enqueued)
 	instant("Planned", job.Planned)
 	instant("Due", job.Due)

@@ -90,6 +90,15 @@ func TestAJobShowsWhatFollowsIt(t *testing.T) {
 	}
 }
 
+func TestAJobShowsWhatItFollows(t *testing.T) {
+	s := emptyShop(t)
+	late := func(name string) chime.Item { return chime.Item{Name: name, Options: []chime.EnqueueOption{chime.In(time.Hour)}} }
+	s.enqueue(t, chime.Item{Name: "good", Options: []chime.EnqueueOption{chime.ID("a"), chime.OnDone(late("publish"))}})
+	s.work(t, 1, map[string]chime.Handler{"good": func(context.Context, *chime.Job) error { return nil }}, "default")
+	id := strings.TrimSpace(s.Run(t, "jobs", "list", "publish", "-o", "name").Out)
+	wants{out: []string{"\nFollows ", "  default/a\n"}}.check(t, s.Run(t, "jobs", "show", id), id)
+}
+
 // A shell offers files only where an argument can be a file.
 func TestNoFilesAreCompletedWhereNoneAreMeant(t *testing.T) {
 	s := emptyShop(t)
