@@ -49,7 +49,7 @@ func (s *session) jobs() *cobra.Command {
 const maxList = 10_000 // of --limit
 
 func (s *session) jobsList() *cobra.Command {
-	limit, after, sort := 50, "", ""
+	limit, after, sort, batch := 50, "", "", ""
 	window := between{session: s}
 	c := &cobra.Command{
 		Use: "list [FILTER]", Short: "List jobs",
@@ -67,6 +67,12 @@ func (s *session) jobsList() *cobra.Command {
 			filter, err := window.filter(strings.Join(args, " "))
 			if err != nil {
 				return err
+			}
+			if c.Flags().Changed("batch") {
+				if batch == "" || filter.Batch != "" {
+					return usage("--batch %.40q: want the ID of a batch, and no batch: in the filter", batch)
+				}
+				filter.Batch = batch
 			}
 			store, err := s.store()
 			if err != nil {
@@ -92,6 +98,7 @@ func (s *session) jobsList() *cobra.Command {
 	c.Flags().StringVar(&sort, "sort", "", "`order` of delayed, retrying, dead and done jobs over all queues: newest or oldest, by when they are due, died, or are kept until")
 	complete(c, "sort", string(chime.NewestFirst), string(chime.OldestFirst))
 	window.flags(c)
+	c.Flags().StringVar(&batch, "batch", "", "only members of the batch with this `ID`, as batch:ID in the filter")
 	c.Flags().StringVar(&after, "after", "", "continue after the previous list, whose last line has the value")
 	return c
 }

@@ -51,7 +51,7 @@ func TestJobsAreListed(t *testing.T) {
 // A command that has commands below it lists what there is.
 func TestACommandAloneListsWhatThereIs(t *testing.T) {
 	s := newShop(t)
-	for _, name := range []string{"jobs", "queues", "schedules", "workers"} {
+	for _, name := range []string{"jobs", "queues", "batches", "schedules", "workers"} {
 		list, alone := s.Run(t, name, "list", "-o", "name"), s.Run(t, name, "-o", "name")
 		if alone.Code != 0 || alone.Out != list.Out || alone.Err != "" {
 			t.Errorf("%s: %+v, want %+v", name, alone, list)
@@ -92,7 +92,9 @@ func TestAJobShowsWhatFollowsIt(t *testing.T) {
 
 func TestAJobShowsWhatItFollows(t *testing.T) {
 	s := emptyShop(t)
-	late := func(name string) chime.Item { return chime.Item{Name: name, Options: []chime.EnqueueOption{chime.In(time.Hour)}} }
+	late := func(name string) chime.Item {
+		return chime.Item{Name: name, Options: []chime.EnqueueOption{chime.In(time.Hour)}}
+	}
 	s.enqueue(t, chime.Item{Name: "good", Options: []chime.EnqueueOption{chime.ID("a"), chime.OnDone(late("publish"))}})
 	s.work(t, 1, map[string]chime.Handler{"good": func(context.Context, *chime.Job) error { return nil }}, "default")
 	id := strings.TrimSpace(s.Run(t, "jobs", "list", "publish", "-o", "name").Out)

@@ -96,7 +96,7 @@ func (s *session) root() *cobra.Command {
 	flags.BoolVarP(&s.verbose, "verbose", "v", false, "print on standard error which store is used, and how long the command took")
 	root.AddGroup(&cobra.Group{ID: groupRules, Title: "Rules, without a store:"}, &cobra.Group{ID: groupStore, Title: "What is in the store:"},
 		&cobra.Group{ID: groupTools, Title: "Tools:"})
-	root.AddCommand(s.next(), s.explain(), s.schedules(), s.jobs(), s.queues(), s.workers(), s.acknowledged(), s.top(), s.dashboard(), s.verify(), s.keys(), s.man(), s.version())
+	root.AddCommand(s.next(), s.explain(), s.schedules(), s.jobs(), s.queues(), s.batches(), s.workers(), s.acknowledged(), s.top(), s.dashboard(), s.verify(), s.keys(), s.man(), s.version())
 	for _, c := range append(root.Commands(), root) {
 		if c.HasSubCommands() && c.RunE == nil {
 			s.group(c)

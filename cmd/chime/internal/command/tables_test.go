@@ -42,8 +42,14 @@ func TestTablesGiveWayFromTheRight(t *testing.T) {
 		{Count: 7, Job: "statements.monthly.render", Error: "template: no such field in the statement", First: now, Last: now, Queues: []string{"statements-low-priority"}},
 		{Count: 1, Job: "mail", Error: "", Queues: []string{"mail"}},
 	}
+	batches := []*chime.BatchInfo{
+		{ID: "import/2026-11-21.csv", State: chime.BatchRunning, Total: 20_000, Left: 12_345, Done: 7_650, Dead: 5, CreatedAt: now.Add(-time.Hour), Note: "uploaded by anna\nfrom the office"},
+		{ID: "statements/tenant-4711/monthly-statement@2026-11-21T14:30:00Z", State: chime.BatchEnded, Total: 1_000_000, Done: 999_000, Dead: 1_000, CreatedAt: now.Add(-50 * time.Hour), EndedAt: now.Add(-time.Hour)},
+		{ID: "order 17\x1b[2J\u202e", State: chime.BatchOpen, Total: 3, Left: 3, CreatedAt: now.Add(-200 * time.Hour)},
+		{ID: "日本語", State: chime.BatchCancelled, Total: 3, Cancelled: 3, CreatedAt: now, EndedAt: now},
+	}
 	for name, list := range map[string]output.List{
-		"jobs": s.jobList(jobs, now), "queues": queueList(queues), "workers": workerList(workers, now), "groups": s.groupList(groups),
+		"batches": s.batchList(batches, now), "jobs": s.jobList(jobs, now), "queues": queueList(queues), "workers": workerList(workers, now), "groups": s.groupList(groups),
 	} {
 		var all bytes.Buffer
 		for _, width := range []int{60, 80, 100, 200, 0} {
