@@ -496,3 +496,13 @@ func TestAnEventIsReadAsItWasWritten(t *testing.T) {
 		}
 	}
 }
+
+// A run ends when the last move of a schedule is complete; a key that remains is an orphan.
+func TestAnOwedStepOfAScheduleHoldsUpTheEnd(t *testing.T) {
+	for key, want := range map[string]bool{"chime:{default}:owed": true, "chime:{wide/1}:owed": true, "chime:{default}:schedules": false, "chime:{owed}:state": false} {
+		s := &Snapshot{Keys: []string{"chime:{default}:state", key}}
+		if got := s.Owes(); got != want || len(s.Orphans()) > 0 != want {
+			t.Errorf("%s: owes %v, orphans %v, want %v", key, got, s.Orphans(), want)
+		}
+	}
+}

@@ -98,11 +98,11 @@ func (r *runner) wait(until time.Time) {
 	}
 }
 
-// settle waits until no work is left, or no job begins any more.
+// settle waits until no work is left and nothing is owed, or no job begins any more.
 func (r *runner) settle() {
 	began, last, before := time.Now(), time.Now(), time.Time{}
 	for time.Since(began) < atMost && time.Since(last) < r.options.Patience {
-		if s, err := TakeSnapshot(r.t.Context(), r.direct); err == nil && s.Idle() {
+		if s, err := TakeSnapshot(r.t.Context(), r.direct); err == nil && s.Idle() && !s.Owes() {
 			return
 		}
 		r.history.Note(func() {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -117,6 +118,12 @@ func (s *Snapshot) Idle() bool {
 		}
 	}
 	return true
+}
+
+// Owes reports whether a step of a schedule is to be made although no work is left. A process that died after it had begun to move a schedule leaves one, and
+// another process makes it a second later.
+func (s *Snapshot) Owes() bool {
+	return slices.ContainsFunc(s.Keys, func(key string) bool { return strings.HasSuffix(key, "}:owed") })
 }
 
 // left describes the unfinished work.
