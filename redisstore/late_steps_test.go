@@ -200,6 +200,83 @@ func TestAChangeSentAgainLateChangesNothing(t *testing.T) {
 	})
 }
 
+// A declaration whose answer is lost, and which the client sends again after others have changed or deleted the schedule, is not carried out twice.
+func TestADeclarationWithALostAnswerIsCarriedOutOnce(t *testing.T) {
+	for name, others := range map[string]func(b *bench) string{
+		"changed": func(b *bench) string { return string(b.Declare("s", "skip", `{"job":"late"}`).Stored) },
+		"deleted": func(b *bench) string {
+			if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
+				b.Fatal(err)
+			}
+			return ""
+		},
+		"deleted and created again": func(b *bench) string {
+			if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
+				b.Fatal(err)
+			}
+			return string(b.Declare("s", "skip", `{"job":"late"}`).Stored)
+		},
+	} {
+		for _, exists := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, existed %v", name, exists), func(t *testing.T) {
+				onEveryServer(t, func(b *bench) {
+					b.Declare("other", "skip", `{"job":"j"}`)
+					if exists {
+						b.Declare("s", "skip", `{"job":"j"}`)
+					}
+					want, sent := "", false
+					other := b.hooked(func(cmd redis.Cmder) error {
+						data := cmd.Args()[min(len(cmd.Args()), 3):]
+						if !isCallOf(cmd, &declareScript) || sent || exists && fmt.Sprint(data[len(data)-14]) == "0" {
+							return nil // the first call of a change reads the revision
+						}
+						sent = true
+						lost := redis.NewCmd(b.Context(), cmd.Args()...)
+						lost.SetFirstKeyPos(3)
+						if err := b.client.Process(b.Context(), lost); err != nil {
+							b.Fatal(err)
+						}
+						want = others(b)
+						return nil
+					})
+					other.Declare(b.Context(), []protocol.Declaration{{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"early"}`)}})
+					if !sent {
+						b.Fatal("no call was sent")
+					}
+					b.Want("the definition", b.client.HGet(b.Context(), b.keys().schedules, "s").Val(), want)
+				})
+			})
+		}
+	}
+}
+
+// A pause that is repeated after others have resumed the schedule does not pause it again.
+func TestAPauseSentAgainAfterAResumptionChangesNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.Declare("s", "skip", `{"job":"j"}`)
+		for _, paused := range []bool{true, false} {
+			sent := b.sentBy(&pauseScheduleScript, func(other *store) {
+				if _, err := storesuite.PauseSchedule(b.Context(), other, "s", paused); err != nil {
+					b.Fatal(err)
+				}
+			})
+			if _, err := storesuite.PauseSchedule(b.Context(), b.store, "s", !paused); err != nil {
+				b.Fatal(err)
+			}
+			before := b.client.HGet(b.Context(), b.keys().schedules, "s").Val()
+			for _, cmd := range sent {
+				if err := b.client.Process(b.Context(), cmd); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.Want("the definition", b.client.HGet(b.Context(), b.keys().schedules, "s").Val(), before)
+			if _, err := storesuite.PauseSchedule(b.Context(), b.store, "s", paused); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
 // A pause that is repeated after the schedule was deleted and created again does not pause the new one.
 func TestAPauseSentAgainLateLeavesALaterScheduleAlone(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

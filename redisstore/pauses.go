@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"strings"
 	"time"
@@ -105,7 +106,7 @@ func (s *store) endSchedulePause(ctx context.Context, p protocol.Partition, name
 		generation = homes[0].generation
 	}
 	values, err := s.runOne(ctx, "end the pause of schedule", name, newCall(&pauseScheduleScript, s.keys.partition(p).pausing(),
-		[]any{name, "over", generation, "", "", "", "", "", "", "", "", "", ""}))
+		[]any{name, "over", generation, "", "", "", "", "", "", "", "", "", "", rand.Text()}))
 	if err != nil {
 		return err
 	}

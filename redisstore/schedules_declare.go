@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,6 +34,7 @@ const (
 	declaredOutdated  // a higher version of its owner has declared or pruned it
 	declaredMissing   // it does not exist, and the caller has read one
 	declaredNewer     // its definition has a newer format than the caller can read
+	declaredBefore    // the call was carried out before, and others have changed it since
 )
 
 const declareAnswers = 7 // values that the script returns for one schedule
@@ -56,7 +58,7 @@ func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration
 	}
 	d := &declaring{
 		store: s, declarations: slices.Clone(declarations), answers: answers,
-		homes: make([]home, len(declarations)), deleted: make([]int64, len(declarations)), seen: make([]int64, len(declarations)),
+		homes: make([]home, len(declarations)), deleted: make([]int64, len(declarations)), seen: make([]int64, len(declarations)), token: rand.Text(),
 	}
 	for range maxMovesFollowed {
 		if remaining, err = d.step(ctx, remaining); err != nil {
@@ -127,8 +129,8 @@ func (s *store) registerQueues(ctx context.Context, declarations []protocol.Decl
 	return nil
 }
 
-// A declaring declares schedules where they live according to the registry. A change names the revision that it changes, so that a call that
-// is sent again after others have changed the schedule does not restore its old definition.
+// A declaring declares schedules where they live according to the registry. A change names the revision that it changes, so that a late copy of the call
+// does not restore an old definition after others have changed the schedule. If the client sends a call again because its answer was lost, the store knows its name.
 type declaring struct {
 	store        *store
 	declarations []protocol.Declaration
@@ -136,6 +138,7 @@ type declaring struct {
 	homes        []home  // of each, from the registry
 	deleted      []int64 // when one of that name was deleted, Unix ms; 0: not known
 	seen         []int64 // the revision that is to change; 0: not known
+	token        string  // with the name of a schedule it is the unique name of a declaration
 }
 
 // step registers the schedules, moves those that live in another queue, and declares them. It returns those to try again, because others
@@ -334,7 +337,7 @@ func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batch
 					}
 				}
 				args = append(args, expected(declared), flag(declared.Absent), note, declared.Owner.Name, declared.Owner.Version, declared.KeepRuns, declared.PauseAfter,
-					flag(succeeded[declared.Owner]), declared.Form)
+					flag(succeeded[declared.Owner]), declared.Form, d.token+" "+declared.Name)
 			}
 			calls = append(calls, newCall(&declareScript,
 				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history, k.callers, k.idle, k.zones, k.line, k.places, k.turns, k.groups, k.grules, k.opens, k.ends}, args))
@@ -385,6 +388,10 @@ func (d *declaring) read(ctx context.Context, values reply, at, i int) (again bo
 		return false, failure("declare schedule", declared.Name, protocol.ErrConflict)
 	case declaredMissing:
 		return false, notFound(declared.Name)
+	case declaredBefore:
+		if text == "" {
+			return false, notFound(declared.Name)
+		}
 	case declaredOutdated:
 		if text == "" { // it was pruned: the registry entry that this call has created is removed again
 			if _, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{}); err != nil {

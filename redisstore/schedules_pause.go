@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"crypto/rand"
 	"strconv"
 	"time"
 
@@ -81,7 +82,7 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 
 // pausing are the keys of pause_schedule.lua, in the order of its title page.
 func (p partitionKeys) pausing() []string {
-	return []string{p.schedules, p.cursors, p.owed, p.due, p.jobs, p.crashes, p.state, p.notes, p.counters, p.last, p.history, p.zones, p.line, p.places, p.turns, p.groups, p.grules, p.opens, p.ends}
+	return []string{p.schedules, p.cursors, p.owed, p.due, p.jobs, p.crashes, p.state, p.notes, p.counters, p.last, p.history, p.zones, p.line, p.places, p.turns, p.groups, p.grules, p.opens, p.ends, p.callers}
 }
 
 // pauseData has the arguments of the script; each try fills in the third value, the generation in the registry.
@@ -105,7 +106,7 @@ func pauseData(p protocol.Pausing) ([]any, error) {
 		if !c.First.IsZero() {
 			first = c.First.UTC().Format(time.RFC3339)
 		}
-		return append(data, c.Revision, storedCursor(c.Cursor), c.Until.UTC().Format(time.RFC3339), c.Missed, first, c.Why, c.Note), nil
+		return append(data, c.Revision, storedCursor(c.Cursor), c.Until.UTC().Format(time.RFC3339), c.Missed, first, c.Why, c.Note, rand.Text()), nil
 	}
-	return append(data, "", "", "", "", "", "", ""), nil
+	return append(data, "", "", "", "", "", "", "", rand.Text()), nil
 }

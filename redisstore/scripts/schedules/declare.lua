@@ -12,7 +12,7 @@
 -- KEYS[11] …:owners    hash  schedule -> its owner, see lib/owner.lua
 -- KEYS[12] …:last     hash  schedule -> its last outcome, see lib/history.lua
 -- KEYS[13] …:history  hash  schedule -> its last attempts
--- KEYS[14] …:callers  zset  enqueuer -> instant and number of its last call
+-- KEYS[14] …:callers  zset  completed calls, see lib/closed.lua
 -- KEYS[15] …:idle     zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[16] …:zones    hash  schedule -> local time of its last occurrence, see lib/zones.lua: a new schedule has none
 -- KEYS[17] …:line  zset  "<group>\t<place>\t<job ID>" -> 0: jobs of groups to run now, see lib/line.lua
@@ -31,13 +31,14 @@
 -- The higher one of two versions of an owner decides; between two owners the last declaration decides. An owner's version is succeeded once a
 -- higher one has pruned (…:pruned, which has another hash tag: the caller has read it). A succeeded version does not adopt a schedule of another
 -- owner or without an owner, existing or deleted: else a process of it that starts late would adopt it, and the next pruning would delete it.
--- ARGV eighteen values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0:
+-- ARGV nineteen values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0:
 -- unknown); overlap policy; the rest of its definition (a JSON object); the revision that the caller has read, which a change changes; and
 -- for a change of its recurrence, else three times empty: the cursor that the caller has read, the instant until which the old recurrence
 -- counts, how many of its instants were missed; then the revision to change: nothing is created and no other revision is changed (empty:
 -- any revision); 1: create only (else empty); the note of the pause in which it is created (empty: it is live); the owner that
 -- declares it (empty: none) and its version; how many attempts its history keeps; the number of consecutive deaths at which it is paused (0: never);
--- 1: the owner's version is succeeded (else empty); the newest form of a definition that the caller can read (0: any)
+-- 1: the owner's version is succeeded (else empty); the newest form of a definition that the caller can read (0: any);
+-- a unique name of this declaration
 -- Returns time (us), then seven values for each schedule: status; definition before; definition now; cursor now; since when its next occurrence
 -- is owed, Unix ms, if this call makes it owed, else -1; a generation; its entry in zones (empty: none). The status is
 --   0 unchanged, 1 new, 2 changed
@@ -52,12 +53,13 @@
 --   10 it does not exist, and the caller has read one
 --   11 its definition has a newer form than the caller can read: it does not change, and if a lower version of its owner has declared it, this
 --   version becomes its owner, which would prune it otherwise
+--   12 this declaration was carried out before, its answer was lost, and others have changed or deleted the schedule since: it does not change
 -- A definition that is stored already changes nothing, whatever revision the caller has read; but a higher version of its owner adopts it.
 local SCHEDULES, CURSORS, OWED, DUE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local NOTES, OWNERS, LAST, HISTORY = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local FIELDS = 18
--- uses: limits clock ends layout instant seconds strings counters definition form rule owed withdraw note owner last histories
+local FIELDS = 19
+-- uses: limits callers clock closed ends layout instant seconds strings counters definition form rule owed withdraw note owner last histories
 local state = redis.call('HMGET', STATE, 'fence', 'layout', 'groups', 'grules')
 local refusal = newer(state[2])
 if refusal then return refusal end
@@ -151,7 +153,10 @@ for i, name in ipairs(names) do
   if succeeded and not known_version then outdated = stored[i] or owners[i] end
   if done[name] then return redis.error_reply('CHIMETWICE schedule ' .. name .. ' is declared twice in one call') end
   if h and is_mark(h.state) and tonumber(h.generation) < generation then h = nil end -- it belongs to an earlier schedule of that name
-  if h and tonumber(h.generation) > generation then
+  local moves = h and is_mark(h.state)
+  if not moves and not (h and declared.overlap == h.overlap and declared.rest == h.rest) and answered(KEYS[14], ARGV[at + 19]) then
+    plan.status = 12
+  elseif h and tonumber(h.generation) > generation then
     plan.status, plan.generation = is_mark(h.state) and 3 or 5, h.generation
   elseif h and is_mark(h.state) then
     plan.status = 3
@@ -212,6 +217,7 @@ for i, plan in ipairs(plans) do
   if plan.pruned then redis.call('ZADD', GONE, whole(math.max(tonumber(gone[i] or 0), now_us, tonumber(plan.generation))), name) end
   if plan.status == 1 or plan.status == 2 then
     drawn = true
+    remember_closed(KEYS[14], ARGV[FIELDS * i], 1)
     if plan.withdrawn then redis.call('ZREM', DUE, plan.withdrawn) end
     if plan.cursor ~= '' then
       redis.call('HSET', CURSORS, name, plan.cursor)

@@ -18,12 +18,14 @@
 -- KEYS[17] …:grules  hash  group -> its rule and pause
 -- KEYS[18] …:opens  zset  group -> instant of its next start, Unix ms
 -- KEYS[19] …:ends  zset  ends of pauses, see lib/ends.lua
+-- KEYS[20] …:callers  zset  completed calls, see lib/closed.lua
 -- ARGV[1] schedule; ARGV[2] paused, live, or over: live if the end of the pause has come; ARGV[3] its generation in the registry: a schedule with a later generation here is not changed
 -- ARGV[4] the revision to change; empty: whatever is stored
 -- ARGV[5] the note of the pause; empty: none; a schedule that is paused already keeps its note
 -- ARGV[6] 1: a resumed schedule continues from now, and its missed instants are counted; then ARGV[7] to ARGV[13] are the revision and the cursor
 -- that the caller has read, the instant from which it continues, how many instants it has missed until then, the first of them (empty: none), and
--- an error and a note for the history; empty: they are not known yet
+-- an error and a note for the history; empty: they are not known yet; ARGV[14] a unique name of this call: a late copy of it changes nothing, also if the
+-- schedule was paused or resumed since
 -- Returns time (us); a status; definition; cursor; 1 if it is owed its next occurrence now; the note of its pause if the status is -4;
 -- its entry in zones, if it is owed (empty: none). The status is 1 changed, 0 nothing to change, -1
 -- there is no such schedule, -2 its definition cannot be read, -3 it is not at the revision to change, -4 the caller must count its missed
@@ -31,7 +33,7 @@
 local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local STATE, NOTES, COUNTERS = KEYS[7], KEYS[8], KEYS[9]
 local name, wanted, note, skips = ARGV[1], ARGV[2], ARGV[5], ARGV[6] == '1'
--- uses: clock ends layout strings instant seconds counters definition withdraw note history
+-- uses: callers clock closed ends layout strings instant seconds counters definition withdraw note history
 local state = redis.call('HMGET', STATE, 'layout', 'groups', 'grules')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -46,6 +48,7 @@ if wanted == 'over' then
   if h.state ~= 'paused' or not is_over(known_note) then return { whole(now_us), 0, text, stored_cursor, 0 } end
   wanted = 'live'
 end
+if answered(KEYS[20], ARGV[14]) then return { whole(now_us), 0, text, stored_cursor, 0 } end
 local renotes = wanted == 'paused' and h.state == 'paused' and note ~= '' and not is_noted(known_note, note)
 if tonumber(h.generation) > tonumber(ARGV[3]) or not renotes and h.state ~= (wanted == 'paused' and 'live' or 'paused') then
   return { whole(now_us), 0, text, stored_cursor, 0 }
@@ -74,6 +77,7 @@ h.state, h.revision = wanted, whole(fence)
 redis.call('ZREM', OWED, '') -- makes the other writes possible when the server is out of memory
 redis.call('HSET', SCHEDULES, name, definition(h))
 redis.call('HSET', STATE, 'fence', whole(fence))
+remember_closed(KEYS[20], ARGV[14], 1)
 if wanted == 'live' or note == '' and not renotes then
   redis.call('HDEL', NOTES, name)
 else
