@@ -7,9 +7,11 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,6 +121,21 @@ type linearClient struct {
 	number int
 	store  *redisstore.Store
 	random *rand.Rand
+	dials  *dialHook
+}
+
+// A dialHook counts the connections of a client. If their number does not change, the client has sent each call once.
+type dialHook struct{ atomic.Int64 }
+
+func (h *dialHook) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		h.Add(1)
+		return next(ctx, network, address)
+	}
+}
+func (h *dialHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (h *dialHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 // linearly runs clients on one server under faults until each has carried out n steps.
@@ -141,7 +158,9 @@ func linearly(t *testing.T, clients, n int, step func(ctx context.Context, l *li
 			proxy.Learn(script)
 		}
 		client := server.Client(&redis.Options{Addr: proxy.Addr(), MaxRetries: []int{3, -1}[number%2], ContextTimeoutEnabled: true})
-		c := &linearClient{number: number, store: redisstore.New(client, redisstore.Options{Logger: slog.New(slog.DiscardHandler)}), random: rand.New(rand.NewPCG(seed, uint64(number)))}
+		dials := &dialHook{}
+		client.AddHook(dials)
+		c := &linearClient{number: number, dials: dials, store: redisstore.New(client, redisstore.Options{Logger: slog.New(slog.DiscardHandler)}), random: rand.New(rand.NewPCG(seed, uint64(number)))}
 		faults.Go(func() { disturb(ctx, proxy, rand.New(rand.NewPCG(seed, uint64(100+number)))) })
 		all.Go(func() {
 			for range n {
