@@ -44,7 +44,7 @@ large=("session -DROUNDS=1 -DSILENCES=0 -DLOSSES=0" "session -DROUNDS=1" "sessio
 # a model, the guard that is switched off, and the configuration in which that is found
 without=("session -DROUNDS=1 -DDEATHS=0 -DNO_NUMBER" "session -DROUNDS=1 -DDEATHS=0 -DNO_SESSION" "session -DROUNDS=1 -DDEATHS=0 -DNO_MEMORY" "session -DTIMEOUT -DWORKERS=1 -DROUNDS=1 -DNO_FENCE"
   "session -DROUNDS=1 -DDEATHS=0 -DNO_SECOND" "session -DDEATHS=3 -DWORKERS=1 -DROUNDS=4 -DNO_CAP"
-  "placing -DNO_CURSOR" "placing -DNO_REVISION" "placing -DNO_OWED" "stale -DNO_REVIVE" "stale -DNO_NOTE" "stale -DNO_VOID" "unknown -DNO_NUMBER" "unknown -DNO_SEAL" "unknown -DNO_RECALL"
+  "placing -DNO_CURSOR" "placing -DNO_REVISION" "placing -DNO_OWED" "stale -DNO_REVIVE" "stale -DNO_NOTE" "stale -DNO_VOID" "unknown -DNO_NUMBER" "unknown -DNO_SEAL" "unknown -DNO_RECALL" "unknown -DNO_REFUSALS"
   "groups -DNO_LIMIT" "groups -DNO_TURN" "groups -DNO_END" "groups -DORDERED -DNO_BLOCKER"
   "batch -DM=1 -DFO" "batch -DM=2 -DFO" "batch -DM=3 -DGR" "batch -DM=4 -DGR" "batch -DM=5 -DGR -DNOB" "batch -DM=6 -DFO"
   "batch -DM=7 -DGR -DNR=2" "batch -DM=8 -DGR" "batch -DM=9" "batch -DM=10" "batch -DM=11 -DPB=2 -DGR -DNOB" "batch -DM=12 -DRQ"

@@ -25,7 +25,7 @@ func (s *store) Seal(ctx context.Context, calls []protocol.SealCall) []protocol.
 			young = "1"
 		}
 		k := s.keys.partition(c.Partition)
-		sent[i] = newCall(&sealScript, []string{k.callers, k.state}, []any{c.Caller, c.Number, c.Seal, young})
+		sent[i] = newCall(&sealScript, []string{k.callers, k.state}, []any{c.Caller, c.Number, c.Seal, young, c.Items})
 	}
 	for i, cmd := range s.runBriefly(ctx, sent...) {
 		queue := calls[i].Partition.Queue
@@ -35,6 +35,9 @@ func (s *store) Seal(ctx context.Context, calls []protocol.SealCall) []protocol.
 			continue
 		}
 		answers[i] = protocol.SealAnswer{Now: values.now(), Sealed: protocol.Sealed(values.number(1))}
+		for n := 2; n < len(values); n++ {
+			answers[i].Refused = append(answers[i].Refused, int(values.number(n)-1))
+		}
 		if answers[i].Sealed == protocol.SealedDone {
 			answers[i].Err = s.queues.relist(ctx, queue)
 		}

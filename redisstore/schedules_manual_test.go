@@ -138,6 +138,8 @@ func TestARefusedRunRemainsRefusedForItsCall(t *testing.T) {
 			b.Settle("w", storesuite.Done(job))
 		}
 		b.Want("the later call again", send(4, run("4"), run("5"), run("6")), "existing [true true false] full [false false true]")
+		sealed := b.store.Seal(b.Context(), []protocol.SealCall{{Partition: storesuite.DefaultPartition, Caller: "c", Number: 4, Seal: 5, Items: 3}})[0]
+		b.Want("refused by the later call, as its seal returns", fmt.Sprint(sealed.Sealed, sealed.Refused, sealed.Err), "1 [2] <nil>")
 		b.Want("and then with room", send(5, run("6")), "existing [false] full []")
 		if n := unfinished(); n != 1 {
 			b.Errorf("%d unfinished in the end, want 1", n)

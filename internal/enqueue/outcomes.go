@@ -59,14 +59,21 @@ type knownJob struct {
 	at  time.Time
 }
 
-// An unsealedCall is a call whose outcome is unknown. Its jobs are carried out together, or not at all.
+// An unsealedCall is a call whose outcome is unknown. It is carried out as a whole, or not at all. If it was, the seal returns which of its jobs were refused: those
+// whose group was full, and manual runs of schedules with too many unfinished runs.
 type unsealedCall struct {
 	caller string // that of the queue at that time: a queue that was not used for long gets another one
 	number int64
 	seal   int64 // the number of the seal; 0: none was sent
 	began  time.Time
 	jobs   int
-	items  []protocol.EnqueueItem // without their bodies, and without jobs that were removed since
+	items  []unsealedItem // without jobs that were removed since
+}
+
+type unsealedItem struct {
+	id    string
+	own   bool
+	index int // in the call
 }
 
 // add remembers items that the store has carried out.
@@ -79,13 +86,13 @@ func (o *outcomes) add(partition protocol.Partition, items []protocol.EnqueueIte
 	defer o.mu.Unlock()
 	defer o.watch()
 	for i := range items {
-		o.addOne(partition, &items[i], now)
+		o.addOne(partition, items[i].ID, items[i].Own, now)
 	}
 	o.bound(now)
 }
 
-func (o *outcomes) addOne(partition protocol.Partition, item *protocol.EnqueueItem, now time.Time) {
-	job := knownJob{jobKey: jobKey{partition, item.ID}, own: item.Own, at: now}
+func (o *outcomes) addOne(partition protocol.Partition, id string, own bool, now time.Time) {
+	job := knownJob{jobKey: jobKey{partition, id}, own: own, at: now}
 	if element := o.known[job.jobKey]; element != nil {
 		element.Value = job
 		o.oldest.MoveToBack(element)
@@ -100,12 +107,9 @@ func (o *outcomes) addOne(partition protocol.Partition, item *protocol.EnqueueIt
 
 // addUnknown remembers a call whose outcome is unknown, and when it began by this process's clock.
 func (o *outcomes) addUnknown(call *protocol.EnqueueCall, began time.Time) {
-	unsealed := &unsealedCall{caller: call.Caller, number: call.Number, began: began, jobs: len(call.Items), items: make([]protocol.EnqueueItem, 0, len(call.Items))}
+	unsealed := &unsealedCall{caller: call.Caller, number: call.Number, began: began, jobs: len(call.Items), items: make([]unsealedItem, len(call.Items))}
 	for i := range call.Items {
-		// A call that was carried out has not added a job whose group is full, or a manual run of a schedule with too many unfinished runs.
-		if item := &call.Items[i]; item.Group == "" && (item.Schedule == "" || item.MaxUnfinished == 0) {
-			unsealed.items = append(unsealed.items, protocol.EnqueueItem{ID: strings.Clone(item.ID), Own: item.Own})
-		}
+		unsealed.items[i] = unsealedItem{strings.Clone(call.Items[i].ID), call.Items[i].Own, i}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -127,7 +131,7 @@ func (o *outcomes) unsealedOf(partition protocol.Partition) *unsealedCall {
 }
 
 // resolve notes the outcome of a partition's unsealed call.
-func (o *outcomes) resolve(partition protocol.Partition, sealed protocol.Sealed) {
+func (o *outcomes) resolve(partition protocol.Partition, answer *protocol.SealAnswer) {
 	now := time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,9 +140,11 @@ func (o *outcomes) resolve(partition protocol.Partition, sealed protocol.Sealed)
 		return
 	}
 	o.forget(partition)
-	if sealed == protocol.SealedDone {
-		for i := range call.items {
-			o.addOne(partition, &call.items[i], now)
+	if answer.Sealed == protocol.SealedDone {
+		for _, item := range call.items {
+			if !slices.Contains(answer.Refused, item.index) {
+				o.addOne(partition, item.id, item.own, now)
+			}
 		}
 	}
 	o.bound(now)
@@ -166,7 +172,7 @@ func (o *outcomes) removed(partition protocol.Partition, id string) (left bool) 
 	}
 	if call := o.unsealed[partition]; call != nil {
 		before := len(call.items)
-		call.items = slices.DeleteFunc(call.items, func(item protocol.EnqueueItem) bool { return item.ID == id })
+		call.items = slices.DeleteFunc(call.items, func(item unsealedItem) bool { return item.id == id })
 		o.unknown -= before - len(call.items)
 	}
 	o.bound(time.Now())

@@ -2,6 +2,7 @@ package enqueue
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,21 +52,37 @@ func TestTheOutcomesThatAreRememberedAreBounded(t *testing.T) {
 	})
 }
 
-// A call that was carried out may have refused a job whose group was full, or a manual run of a schedule that had too many unfinished runs. So such a job is not
-// known to be enqueued if only the outcome of its call becomes known.
-func TestARefusableJobIsNotKnownByItsCall(t *testing.T) {
-	var o outcomes
+// A call that was carried out may have refused a job whose group was full, or a manual run of a schedule that had too many unfinished runs. The seal returns which
+// ones: all others are known to be enqueued.
+func TestARefusedJobIsNotKnownByItsCall(t *testing.T) {
 	p := protocol.Partition{Queue: "a"}
 	items := []protocol.EnqueueItem{
-		{ID: "plain", Own: true}, {ID: "grouped", Own: true, Group: "g"},
-		{ID: "s#1", Schedule: "s"}, {ID: "s#2", Schedule: "s", MaxUnfinished: 3},
+		{ID: "plain", Own: true}, {ID: "removed", Own: true, Group: "g"}, {ID: "grouped", Own: true, Group: "g"}, {ID: "full", Own: true, Group: "g"},
+		{ID: "s#1", Schedule: "s"}, {ID: "s#2", Schedule: "s", MaxUnfinished: 3}, {ID: "s#3", Schedule: "s", MaxUnfinished: 3},
 	}
-	call := protocol.EnqueueCall{Partition: p, Number: 1, Items: items}
-	o.addUnknown(&call, time.Now())
-	o.resolve(p, protocol.SealedDone)
-	for i, want := range []bool{true, false, true, false} {
-		if known := o.answer(p, &items[i], time.Now()); known != want {
-			t.Errorf("job %q of a call that was carried out is known: %v, want %v", items[i].ID, known, want)
+	for _, of := range []struct {
+		sealed  protocol.Sealed
+		refused []int
+		want    string
+	}{
+		{protocol.SealedDone, []int{6, 3}, "plain grouped s#1 s#2"},
+		{protocol.SealedDone, nil, "plain grouped full s#1 s#2 s#3"},
+		{protocol.SealedNever, nil, ""},
+		{protocol.SealedUnknown, nil, ""},
+	} {
+		var o outcomes
+		call := protocol.EnqueueCall{Partition: p, Number: 1, Items: items}
+		o.addUnknown(&call, time.Now())
+		o.removed(p, "removed")
+		o.resolve(p, &protocol.SealAnswer{Sealed: of.sealed, Refused: of.refused})
+		var known []string
+		for i := range items {
+			if o.answer(p, &items[i], time.Now()) {
+				known = append(known, items[i].ID)
+			}
+		}
+		if got := strings.Join(known, " "); got != of.want {
+			t.Errorf("sealed %d, %v refused: %q are known, want %q", of.sealed, of.refused, got, of.want)
 		}
 	}
 }

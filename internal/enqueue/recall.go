@@ -32,8 +32,7 @@ func (b *batcher) recall(ctx context.Context, queues []*partitionQueue) (send, o
 		}
 		if !q.unknown { // otherwise it is sent again unchanged
 			q.takeOut(func(item *protocol.EnqueueItem) bool {
-				// A call that was carried out may have refused a run with a limit: the store knows whether it exists.
-				return item.MaxUnfinished == 0 && b.outcomes.answer(q.call.Partition, item, now)
+				return b.outcomes.answer(q.call.Partition, item, now)
 			})
 		}
 		if len(q.call.Items) == 0 {
@@ -68,7 +67,7 @@ func (b *batcher) seal(ctx context.Context, queues []*partitionQueue) map[*parti
 			last.seal = last.number + 1
 		}
 		calls = append(calls, protocol.SealCall{
-			Partition: q.call.Partition, Caller: last.caller, Number: last.number, Seal: last.seal, Young: last.young(now),
+			Partition: q.call.Partition, Caller: last.caller, Number: last.number, Seal: last.seal, Items: last.jobs, Young: last.young(now),
 		})
 		of, lasts = append(of, q), append(lasts, last)
 	}
@@ -90,7 +89,7 @@ func (b *batcher) seal(ctx context.Context, queues []*partitionQueue) map[*parti
 			b.outage.Log.Warn("chime: the outcome of a call that failed long ago remains unknown: if the store has its jobs, a repeated call runs them twice",
 				"event", "enqueue.unknown", "queue", q.call.Partition.Queue, "count", lasts[i].jobs)
 		}
-		b.outcomes.resolve(q.call.Partition, answers[i].Sealed)
+		b.outcomes.resolve(q.call.Partition, &answers[i])
 	}
 	return errs
 }

@@ -94,14 +94,16 @@ type SealCall struct {
 	Caller    string
 	Number    int64 // of the call
 	Seal      int64 // a later number, which no call has
+	Items     int   // how many the call has
 	Young     bool  // the store would remember the caller if it had carried out the call
 }
 
 // SealAnswer is the answer to one SealCall.
 type SealAnswer struct {
-	Err    error
-	Now    time.Time
-	Sealed Sealed
+	Err     error
+	Now     time.Time
+	Sealed  Sealed
+	Refused []int // with SealedDone: the indexes of the items that the call has refused, see EnqueueAnswer.Full, in any order
 }
 
 // Sealed is the outcome of a call that was sealed.

@@ -148,8 +148,6 @@ func (j *judgement) caused(job *Job, r, next Run) bool {
 		return true
 	case j.backBetween(r.Queue, r.Begun, settled.Add(time.Minute), next.Begun):
 		return true
-	case job.Group != "" && job.Asked > 1: // an enqueuer does not know what has become of an earlier call with jobs of groups
-		return true
 	case name != "" && r.Queue != next.Queue && j.hadTwoHomes(to):
 		return true
 	case name != "" && j.acted(time.Time{}, to, func(d *Done) bool { return d.Name == name && !planned.Before(d.From) && !planned.After(d.Begun) }, Backfill):

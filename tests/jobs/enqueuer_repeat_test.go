@@ -11,6 +11,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/tests/internal/fixture"
 	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
@@ -58,6 +59,12 @@ func TestARepeatedCallRunsNothingTwice(t *testing.T) {
 			lost(store, &back)
 			defer back.Store(true)
 			return once(f, e, f.T.Context(), chime.ArgsID())
+		},
+		"all replies were lost, and the job belongs to a group": func(f *fixture.Fixture, store *sendStore, e *chime.Enqueuer) []chime.Receipt {
+			var back atomic.Bool
+			lost(store, &back)
+			defer back.Store(true)
+			return once(f, e, f.T.Context(), chime.Group("g"))
 		},
 		"the ctx ended during lost replies": func(f *fixture.Fixture, store *sendStore, e *chime.Enqueuer) []chime.Receipt {
 			var back atomic.Bool
@@ -150,6 +157,77 @@ func TestARepeatedCallRunsNothingTwice(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A call whose outcome is unknown has jobs of a full group. The jobs that it has added have ended when the call is repeated, and are not added again. Those that it
+// has refused are added now.
+func TestARepeatedCallAddsWhatTheFirstHasRefused(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		if err := chime.NewQueues(store).SetGroup(t.Context(), "default", "full", chime.GroupRule{Waiting: 2}); err != nil {
+			t.Fatal(err)
+		}
+		runs := fixture.Runs{}
+		e := quietEnqueuer(store, chime.EnqueuerOptions{SendTimeout: time.Second})
+		items := []chime.Item{{Name: "a"}}
+		for _, group := range []string{"full", "other", "full", "full", "other"} {
+			items = append(items, chime.Item{Name: "a", Options: []chime.EnqueueOption{chime.Group(group)}})
+		}
+		const added, refused = 5, 4 // the refused one is items[4]
+		store.fail(func(int, *protocol.EnqueueCall) (before, after error) { return nil, hookstore.ErrReset })
+		receipts, err := e.EnqueueMany(t.Context(), items)
+		if err == nil {
+			t.Fatal("the first call has succeeded")
+		}
+		store.fail(nil)
+		worker := f.Worker(chime.WorkerOptions{})
+		worker.Handle("a", func(_ context.Context, job *chime.Job) error { runs.Add(job.ID); return nil })
+		defer f.Start(worker)()
+		fixture.Pass(10 * time.Minute) // longer than any copy of the call may take
+		if n := len(runs.IDs()); n != added || runs.Of(receipts[refused].ID) != 0 {
+			t.Fatalf("%d jobs ran after the first call, want all but one", n)
+		}
+		for i, receipt := range receipts {
+			items[i].Options = append(items[i].Options, chime.ID(receipt.ID))
+		}
+		again, err := e.EnqueueMany(t.Context(), items)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixture.Pass(10 * time.Second)
+		for i, receipt := range again {
+			if n := runs.Of(receipt.ID); n != 1 || receipt.Existing != (i != refused) {
+				t.Errorf("job %d: %+v, and it ran %d times; want once", i, receipt, n)
+			}
+		}
+	})
+}
+
+// The reply to a Trigger of a schedule with MaxUnfinished is lost, and the run ends before the call is repeated with its ID: it does not run again.
+func TestARepeatedTriggerWithAMaximumRunsOnce(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := newSendStore(f, 1)
+		schedules := chime.NewSchedules(store)
+		if _, err := schedules.Put(t.Context(), "s", recurrence.Recurrence{Cron: "@yearly"}, chime.JobName("a"), chime.NoImmediateRun(), chime.MaxUnfinished(2)); err != nil {
+			t.Fatal(err)
+		}
+		runs := fixture.Runs{}
+		worker := f.Worker(chime.WorkerOptions{})
+		worker.Handle("a", func(_ context.Context, job *chime.Job) error { runs.Add(job.ID); return nil })
+		defer f.Start(worker)()
+		store.fail(func(int, *protocol.EnqueueCall) (before, after error) { return nil, hookstore.ErrReset })
+		receipt, err := schedules.Trigger(t.Context(), "s")
+		if err == nil {
+			t.Fatal("the first call has succeeded")
+		}
+		store.fail(nil)
+		fixture.Pass(10 * time.Minute)
+		again, err := schedules.Trigger(t.Context(), "s", chime.ID(receipt.ID))
+		fixture.Pass(10 * time.Second)
+		if n := runs.Of(receipt.ID); err != nil || !again.Existing || n != 1 {
+			t.Errorf("repeated: %+v, %v; it ran %d times, want once", again, err, n)
+		}
+	})
 }
 
 // An enqueuer forgets a queue that it has not used for half an hour, and uses it again under a new caller's name. The unknown call was made under

@@ -92,7 +92,9 @@ local bodies, due = NONE, NONE
 local sealed, over = NONE, NONE -- instants and IDs for …:once; IDs there whose time is over
 local lowered = NONE -- instants and IDs there that are further ahead than their calls bar
 local accept, save_accepted -- accept counts a manual run, unless its schedule has too many; functions of the piece history
-local refused = NONE -- names of refusals in …:callers, by which a call that is sent again refuses the same jobs: "!" a full group, "?" too many runs
+local FULL, UNFINISHED = 1, 2 -- why a job is refused
+local refused, n_refused = NONE, 0 -- position in the call -> why this job is refused; how many are
+local members, save_refusals = 0, nil -- members: of …:callers, that save_refusals writes; a function of the piece refused
 local revived = NONE -- IDs that are in ready, void: they keep their old places
 local group_of, names = NONE, NONE -- item -> its group; the groups
 local grouped -- their table, see lib/groups.lua; tune: writes what has changed for them. nil: no item has a group
@@ -160,6 +162,14 @@ end
 
 if #ARGV > begin then
   bodies, due, sealed, lowered, refused, revived, group_of, names, lined, placed = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
+  local function refusals()
+    -- uses: refused
+    local n = ordinary + (#ARGV - others) / 3
+    if again then refused = read_refused(CALLERS, ARGV[1], tonumber(last), n) end
+    members = 1 + refused_members(n)
+    save_refusals = function(score) save_refused(CALLERS, ARGV[1], score, n, refused) end
+  end
+  if again and KEYS[9] then refusals() end
   -- waits returns how many jobs of a group are in line.
   local function waits(group) return redis.call('ZLEXCOUNT', KEYS[9], '[' .. group .. '\t', '(' .. group .. '\n') end
   local owned, onces, stored, void, barred = {}, {}, {}, {}, {} -- onces: the owned ones that must not be added again soon
@@ -208,17 +218,15 @@ if #ARGV > begin then
       once_ms, when = string.match(when, '^u(%d+) (.*)$')
       own = true
     end
-    local limited = group and when == '' or most and most ~= '0'
-    local call = limited and ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. id
-    local was = again and limited and redis.call('ZMSCORE', CALLERS, '!' .. call, '?' .. call)
+    local position = (i - others + 2) / 3 -- among the others
     local full = not again and group and when == '' and grouped.of[group].rule.waiting > 0 and
       (grouped.of[group].waits or waits(group)) >= grouped.of[group].rule.waiting
     if stopped then
       -- it is sent again
-    elseif was and (was[1] or was[2]) then
-      answer[#answer + 1] = -(i - others + 2) / 3 - (was[2] and MAX_ITEMS or 0)
+    elseif again and refused[ordinary + position] then
+      answer[#answer + 1] = -position - (refused[ordinary + position] == UNFINISHED and MAX_ITEMS or 0)
     elseif own and (again or stored[id] or once_ms and barred[id]) then
-      answer[#answer + 1] = (i - others + 2) / 3
+      answer[#answer + 1] = position
       if fill then fill.existing = fill.existing + 1 end
       local until_ms = once_ms and barred[id]
       if until_ms and until_ms > now_ms + tonumber(once_ms) then -- it was written when the clock was ahead, or with a longer time
@@ -226,10 +234,11 @@ if #ARGV > begin then
         lowered[#lowered + 1], lowered[#lowered + 2] = whole(barred[id]), id
       end
     elseif full then
-      answer[#answer + 1] = -(i - others + 2) / 3
-      if fill and fill.at[1] then stopped = ordinary + (i - others + 2) / 3 else refused[#refused + 1] = '!' .. call end
+      answer[#answer + 1] = -position
+      if fill and fill.at[1] then stopped = ordinary + position else n_refused, refused[ordinary + position] = n_refused + 1, FULL end
     elseif not again and schedule and not accept(id, schedule, tonumber(most)) then
-      answer[#answer + 1], refused[#refused + 1] = -(i - others + 2) / 3 - MAX_ITEMS, '?' .. call
+      answer[#answer + 1] = -position - MAX_ITEMS
+      n_refused, refused[ordinary + position] = n_refused + 1, UNFINISHED
     elseif not again then
       stored[id] = body
       if group then
@@ -264,6 +273,7 @@ if #ARGV > begin then
       if once_ms then sealed[#sealed + 1], sealed[#sealed + 2] = whole(now_ms + tonumber(once_ms)), id end
     end
   end
+  if n_refused > 0 then refusals() end
   if #sealed > 0 then
     -- uses: over
     over = over_in(ONCE, #sealed / 2)
@@ -273,7 +283,7 @@ end
 if again or state[2] ~= LAYOUT then answer[#answer + 1] = 0 end
 if again then return answer end
 -- a new caller, and a refusal, removes some old ones, so that they do not accumulate where no worker sweeps
-local forgotten = last and #refused == 0 and NONE or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', whole(100 + 2 * #refused))
+local forgotten = last and n_refused == 0 and NONE or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', whole(100 + 2 * members))
 redis.call('HGET', JOBS, ARGV[6]) -- read, so that a key of a wrong type stops the call here
 local head = redis.call('ZRANGE', IDLE, '0', '0')[1]
 
@@ -287,8 +297,6 @@ if #over > 0 then redis.call('ZREM', ONCE, unpack(over)) end
 if #lowered > 0 then redis.call('ZADD', ONCE, unpack(lowered)) end
 if #sealed > 0 then redis.call('ZADD', ONCE, unpack(sealed)) end
 if save_accepted then save_accepted() end
--- no copy of this call is on its way for longer than 120 s
-for _, name in ipairs(refused) do redis.call('ZADD', CALLERS, whole((now_s - CALLER_S + 120) * ROUND), name) end
 if #placed > 0 then
   redis.call('HSET', KEYS[10], unpack(placed))
   if #lined > 0 then redis.call('ZADD', KEYS[9], unpack(lined)) end
@@ -299,12 +307,13 @@ if fill then
   fill.save(added, stopped and stopped - 1)
   answer[3] = fill.text()
 end
+if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end -- before the caller is written, which may be one of them
 if ARGV[1] == '' then
   redis.call('ZADD', CALLERS, whole((calls[2] or 0) + added), '#enqueued')
 else
   redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
 end
-if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end
+if n_refused > 0 then save_refusals(score) end
 if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if not state[2] then -- delete_queue.lua lets these expire
   redis.call('PERSIST', CALLERS)

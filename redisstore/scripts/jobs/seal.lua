@@ -2,11 +2,11 @@
 -- KEYS[1] …:callers  zset  enqueuer -> instant and number of its last call, see lib/callers.lua
 -- KEYS[2] …:state    hash  layout
 -- ARGV[1] the caller; ARGV[2] number of the call, the caller's last one; ARGV[3] a later number, which no call has: that of the seal
--- ARGV[4] 1 if the caller would still be remembered if the call had been carried out
--- Returns time (us); 1 the call was carried out, 2 it was not, 3 unknown.
+-- ARGV[4] 1 if the caller would still be remembered if the call had been carried out; ARGV[5] how many jobs the call has
+-- Returns time (us); 1 the call was carried out, 2 it was not, 3 unknown; if it was carried out, then the positions of the jobs that it has refused.
 local CALLERS = KEYS[1]
 local DONE, NEVER, UNKNOWN = 1, 2, 3
--- uses: limits callers clock layout
+-- uses: limits callers clock layout refused
 
 -- The caller makes no other call to the partition until this one is answered. So the last number of the caller is one of these:
 --   the call's        it was carried out: a late copy of it adds nothing. Nothing is written, so a copy of this script finds the same.
@@ -19,7 +19,11 @@ if refusal then return refusal end
 local last = redis.call('ZMSCORE', CALLERS, ARGV[1])[1]
 local number, seal = tonumber(ARGV[2]) % ROUND, tonumber(ARGV[3]) % ROUND
 local at = last and tonumber(last) % ROUND
-if at == number then return { now_us, DONE } end
+if at == number then
+  local answer = { now_us, DONE }
+  for position in pairs(read_refused(CALLERS, ARGV[1], tonumber(last), tonumber(ARGV[5]))) do answer[#answer + 1] = position end
+  return answer
+end
 if at == seal then return { now_us, NEVER } end
 if at and (number - at) % ROUND >= ROUND / 2 or not at and ARGV[4] ~= '1' then return { now_us, UNKNOWN } end
 
