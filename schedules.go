@@ -353,7 +353,7 @@ func (f ScheduleFilter) fits(s *Schedule, unreadable error) bool {
 }
 
 const (
-	schedulesPerPage    = 100 // without a Limit
+	schedulesPerPage    = 200 // without a Limit
 	maxSchedulesPerPage = 500
 )
 

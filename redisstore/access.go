@@ -44,7 +44,7 @@ var grants = map[protocol.Use]grant{
 		scripts: append([]*script.Script{
 			&workScript, &workFewScript, &reportScript, &pollScript, &leaveScript, &measureScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &sealScript, &replaceScript,
 		}, slices.Concat(tickScripts, batchScripts)...),
-		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx hstrlen info llen lrange ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrem zremrangebyscore zrevrangebyscore"),
+		plain: strings.Fields("eval evalsha eval_ro evalsha_ro exists hdel hello hget hmget hscan hsetnx hstrlen info llen lrange ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrem zremrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	protocol.UseSchedule: {
@@ -59,7 +59,7 @@ var grants = map[protocol.Use]grant{
 	useOperate: {
 		scripts: slices.Concat(scheduleScripts, tickScripts, []*script.Script{
 			&verifyStateScript, &verifyStraysScript, &verifyBodiesScript, &verifyPlaceScript, &verifyJobScript, &verifySchedulesScript, &verifyOpensScript,
-			&verifyBehindScript, &verifyRecordsScript, &verifyHistoriesScript, &verifyGroupsScript, &verifyFlightsScript, &verifyOutboxScript, &countMembersScript, &recountBatchScript, &listGroupsScript, &countGroupsScript, &countFlightsScript, &oldestInLineScript, &inTurnScript,
+			&verifyBehindScript, &verifyRecordsScript, &verifyHistoriesScript, &verifyGroupsScript, &verifyFlightsScript, &verifyOutboxScript, &countMembersScript, &recountBatchScript, &listGroupsScript, &countGroupsScript, &countFlightsScript, &countQueueScript, &readSchedulesScript, &soonestScript, &inTurnScript,
 		}),
 		plain: slices.Concat(scheduleCommands, viewCommands),
 		keys:  everyKey, wakes: true, listens: true,
@@ -77,7 +77,7 @@ var (
 		&enqueueScript, &enqueueOneScript, &sealScript,
 		&putCollectionScript, &deleteCollectionScript, &reserveScript, &releaseScript, &finishTransitionScript, &moveSweptScript, &raiseSecretsScript,
 	}, batchScripts...)
-	scheduleCommands = strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx hstrlen info llen lrange ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan")
+	scheduleCommands = strings.Fields("eval evalsha eval_ro evalsha_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx hstrlen info llen lrange ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan")
 )
 
 // tickScripts are the scripts of a scheduler that places, reaps and sweeps what other processes have left.

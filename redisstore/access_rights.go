@@ -236,7 +236,12 @@ func (c *useCheck) tryCommands(ctx context.Context, key string) error {
 	}
 	pipe := c.client.Pipeline()
 	answer := c.addTry(ctx, pipe, []string{key}, tries)
-	plain := map[string]*redis.Cmd{"eval": pipe.Do(ctx, "eval", "return 1", 0), "evalsha": pipe.Do(ctx, "evalsha", strings.Repeat("0", 40), 0)}
+	plain := map[string]*redis.Cmd{"eval": pipe.Do(ctx, "eval", "return 1", 0)}
+	for _, command := range []string{"evalsha", "evalsha_ro"} {
+		if slices.Contains(g.commands(), command) {
+			plain[command] = pipe.Do(ctx, command, strings.Repeat("0", 40), 0)
+		}
+	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for command, cmd := range plain {
 		if err := cmd.Err(); denied(err) {

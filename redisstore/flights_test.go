@@ -40,8 +40,8 @@ func TestFlightsBeyondTheLimitAreOnlyCounted(t *testing.T) {
 		left := 2*fields + 1
 		for _, unknown := range []bool{false, true} {
 			stats = protocol.QueueStats{}
-			counted := &partitionCount{keys: b.keys(), to: &stats, sessions: b.store.client.ZRangeWithScores(b.Context(), b.keys().sessions, 0, -1)}
-			err := b.store.countFlights(b.Context(), []*partitionCount{counted}, b.store.client.Time(b.Context()).Val(), &left)
+			counted := &partitionCount{keys: b.keys(), to: &stats, now: b.store.client.Time(b.Context()).Val(), sessions: b.store.client.ZRangeWithScores(b.Context(), b.keys().sessions, 0, -1).Val()}
+			err := b.store.countFlights(b.Context(), []*partitionCount{counted}, &left)
 			if err != nil || stats.AheadUnknown != unknown || stats.Running+stats.Ahead != 5 {
 				b.Errorf("with %d fields left: %+v, %v; want 5 jobs, not known: %v", left, stats, err, unknown)
 			}

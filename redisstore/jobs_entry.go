@@ -312,6 +312,8 @@ func (r *entryReader) see(i int, stale bool) {
 	r.gone[i] = r.gone[i] || isVoid(r.bodies[i]) || stale && r.entries[i].state == protocol.JobWaiting
 }
 
+const maxDefinitions = 20 // read by one command: they may be long
+
 // readDefinitions reads the definitions of the occurrences without a body.
 func (r *entryReader) readDefinitions(ctx context.Context) error {
 	r.definitions = map[string]string{}

@@ -11,6 +11,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
+const maxCounted = 350 // partitions, or sessions, that are counted in a round trip
+
 // Held returns how many jobs of queues each worker holds. It counts sessions, and does not read the jobs in them. A session that
 // has lapsed is not counted, and neither is one of an older version, which did not record its worker.
 func (s *store) Held(ctx context.Context, queues []string) (map[string]int, error) {

@@ -14,10 +14,12 @@ import (
 )
 
 const (
-	maxFind        = 200  // schedules read in one round trip
-	maxDefinitions = 20   // definitions read by one command: they may be long
-	namesPerCall   = 2000 // about how many names a call reads
+	maxFind      = 200  // schedules read in one round trip
+	maxRead      = 50   // read by one call: definitions may be long
+	namesPerCall = 2000 // about how many names a call reads
 )
+
+var readSchedulesScript = scripts.Load("schedules/read_schedules")
 
 // Find returns stored schedules by name, in the order of the names. A schedule that is not stored is zero, and one that cannot be read has an
 // Err. It writes nothing.
@@ -91,23 +93,31 @@ func (s *store) Names(ctx context.Context, of protocol.NameRange) (names []strin
 	}
 }
 
-// A reading is what is read of the schedules that live in one partition.
+// A reading is what is read, with one call, of schedules that live in one partition.
 type reading struct {
-	at          []int // positions of the schedules in the answer
-	definitions []*redis.SliceCmd
-	cursors     *redis.SliceCmd
-	counters    *redis.SliceCmd
-	origins     *redis.SliceCmd // queues that they have left
-	notes       *redis.SliceCmd
-	owners      *redis.SliceCmd
-	lasts       *redis.SliceCmd // their last outcomes
-	owed        *redis.FloatSliceCmd
-	placed      []int // positions of those whose cursor is an occurrence's
-	scores      *redis.FloatSliceCmd
-	bodies      *redis.SliceCmd // mostly empty: an occurrence has one once it has failed, or was cancelled before its instant
+	partition protocol.Partition
+	at        []int // positions of the schedules in the answer
+	answer    reply // a list for each of the following constants
 }
 
-var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded", "/cancelled", "/done", "/failed", "/died", "/full"}
+const (
+	readDefinitions = iota
+	readCursors
+	readCounters
+	readOrigins // queues that they have left
+	readNotes
+	readOwners
+	readLasts // their last outcomes
+	readOwed
+	readDue    // of those whose cursor is an occurrence's: its score in due
+	readBodies // and its envelope: it has one once it has failed, or was cancelled before its instant
+	readLists
+)
+
+// text returns a text of the j-th schedule of the reading; empty: there is none.
+func (r *reading) text(list, j int) string { return r.answer.list(list).text(j) }
+
+var counterNames = []any{"/started", "/skipped", "/missed", "/caught_up", "/superseded", "/cancelled", "/done", "/failed", "/died", "/full"}
 
 // readSchedules reads schedules where they live; a schedule that lives nowhere is zero.
 func (s *store) readSchedules(ctx context.Context, names []string, homes []foundHome) ([]protocol.Stored, error) {
@@ -120,7 +130,8 @@ func (s *store) readSchedules(ctx context.Context, names []string, homes []found
 		return nil, err
 	}
 	stored := make([]protocol.Stored, len(names))
-	readings := map[protocol.Partition]*reading{}
+	of := map[protocol.Partition]*reading{}
+	var readings []*reading
 	for i, name := range names {
 		if homes[i].queue == "" && homes[i].err == nil {
 			continue
@@ -131,10 +142,12 @@ func (s *store) readSchedules(ctx context.Context, names []string, homes []found
 		}
 		partition := protocol.Partition{Queue: homes[i].queue, Index: protocol.PartitionOf(name, size.partitions)}
 		stored[i].Partition = partition
-		if readings[partition] == nil {
-			readings[partition] = new(reading)
+		r := of[partition]
+		if r == nil || len(r.at) == maxRead {
+			r = &reading{partition: partition}
+			of[partition], readings = r, append(readings, r)
 		}
-		readings[partition].at = append(readings[partition].at, i)
+		r.at = append(r.at, i)
 	}
 	if len(readings) == 0 {
 		return stored, nil
@@ -142,10 +155,10 @@ func (s *store) readSchedules(ctx context.Context, names []string, homes []found
 	if err := s.readHashes(ctx, stored, readings); err != nil {
 		return nil, err
 	}
-	if err := s.readOrigins(ctx, stored, readings); err != nil {
+	if err := s.addOrigins(ctx, stored, readings); err != nil {
 		return nil, err
 	}
-	if err := s.readWaiting(ctx, stored, readings); err != nil {
+	if err := s.addWaiting(ctx, stored, readings); err != nil {
 		return nil, err
 	}
 	return stored, nil
@@ -177,57 +190,59 @@ func (s *store) sizesOf(ctx context.Context, queues []string) (map[string]lookup
 }
 
 // readHashes reads definitions, cursors and counters. A schedule without a definition becomes zero.
-func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readings map[protocol.Partition]*reading) error {
-	pipe := s.client.Pipeline()
-	clock := pipe.Time(ctx)
-	for partition, r := range readings {
-		k := s.keys.partition(partition)
-		fields, counters := make([]string, len(r.at)), make([]string, 0, len(counterNames)*len(r.at))
-		for j, i := range r.at {
-			fields[j] = stored[i].Name
-			for _, counter := range counterNames {
-				counters = append(counters, stored[i].Name+counter)
-			}
-		}
-		for some := range slices.Chunk(fields, maxDefinitions) {
-			r.definitions = append(r.definitions, pipe.HMGet(ctx, k.schedules, some...))
-		}
-		r.cursors, r.counters = pipe.HMGet(ctx, k.cursors, fields...), pipe.HMGet(ctx, k.counters, counters...)
-		r.origins = pipe.HMGet(ctx, k.origins, fields...)
-		r.notes, r.owners = pipe.HMGet(ctx, k.notes, fields...), pipe.HMGet(ctx, k.owners, fields...)
-		r.lasts = pipe.HMGet(ctx, k.last, fields...)
-		r.owed = pipe.ZMScore(ctx, k.owed, fields...)
-	}
-	cmds, err := pipe.Exec(ctx)
-	if err := cmp.Or(err, complete(cmds...)); err != nil {
+func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readings []*reading) error {
+	clock, err := s.client.Time(ctx).Result()
+	if err != nil {
 		return failure("read schedules", "", err)
 	}
-	for _, r := range readings {
+	calls := make([]call, len(readings))
+	for n, r := range readings {
+		k := s.keys.partition(r.partition)
+		data := append([]any{len(counterNames)}, counterNames...)
+		for _, i := range r.at {
+			data = append(data, stored[i].Name)
+		}
+		calls[n] = newCall(&readSchedulesScript, []string{k.schedules, k.cursors, k.counters, k.origins, k.notes, k.owners, k.last, k.owed, k.due, k.jobs}, data).readOnly()
+	}
+	for n, cmd := range s.run(ctx, s.client, calls...) {
+		r := readings[n]
+		if r.answer, err = list("read schedules of", r.partition.Queue, cmd); err != nil {
+			return err
+		}
+		for which := range readLists {
+			want := len(r.at)
+			if which == readCounters {
+				want *= len(counterNames)
+			}
+			if len(r.answer.list(which)) != want { // a proxy may answer so, and a missing value must not be read as one that is not stored
+				return failure("read schedules of", r.partition.Queue, errShortAnswer)
+			}
+		}
 		for j, i := range r.at {
-			definition, ok := r.definitions[j/maxDefinitions].Val()[j%maxDefinitions].(string)
-			if !ok {
+			definition, cursor := r.text(readDefinitions, j), r.text(readCursors, j)
+			if r.answer.list(readDefinitions)[j] == nil {
 				stored[i] = protocol.Stored{}
 				continue
 			}
-			cursor, _ := r.cursors.Val()[j].(string)
 			found := &stored[i]
-			found.Now = clock.Val()
+			found.Now = clock
 			if _, ok := parseHead(definition); !ok || !readableCursor(cursor) {
 				found.Err = protocol.ErrUnreadable
 			}
 			found.Definition, found.Cursor = []byte(definition), parseCursor(cursor)
 			found.Placed = int64(found.Cursor.Used)
-			if note, ok := r.notes.Val()[j].(string); ok {
+			if note := r.text(readNotes, j); note != "" {
 				found.Note = parseNote(note)
 			}
-			if owner, ok := r.owners.Val()[j].(string); ok {
+			if owner := r.text(readOwners, j); owner != "" {
 				found.Owner = parseOwner(owner)
 			}
-			if last, ok := r.lasts.Val()[j].(string); ok {
+			if last := r.text(readLasts, j); last != "" {
 				found.Last = parseLast(last)
 			}
-			found.Since = owedSince(r.owed.Val()[j])
-			addCounters(&found.Counters, r.counters.Val()[len(counterNames)*j:])
+			owed, _ := strconv.ParseFloat(r.text(readOwed, j), 64)
+			found.Since = owedSince(owed)
+			addCounters(&found.Counters, r.answer.list(readCounters)[len(counterNames)*j:])
 		}
 	}
 	return nil
@@ -257,13 +272,13 @@ func addCounters(counters *protocol.Counters, values []any) {
 	}
 }
 
-// readOrigins adds what was counted, after the schedules had left, in their former queues.
-func (s *store) readOrigins(ctx context.Context, stored []protocol.Stored, readings map[protocol.Partition]*reading) error {
+// addOrigins adds what was counted, after the schedules had left, in their former queues.
+func (s *store) addOrigins(ctx context.Context, stored []protocol.Stored, readings []*reading) error {
 	left := map[int][]string{} // the queues that each has left
 	var queues []string
 	for _, r := range readings {
 		for j, i := range r.at {
-			if origins, _ := r.origins.Val()[j].(string); origins != "" {
+			if origins := r.text(readOrigins, j); origins != "" {
 				left[i] = strings.Fields(origins)
 				queues = append(queues, left[i]...)
 			}
@@ -281,7 +296,7 @@ func (s *store) readOrigins(ctx context.Context, stored []protocol.Stored, readi
 	for i, origins := range left {
 		fields := make([]string, len(counterNames))
 		for c, counter := range counterNames {
-			fields[c] = stored[i].Name + counter
+			fields[c] = stored[i].Name + counter.(string)
 		}
 		for _, origin := range origins {
 			if stored[i].Err = cmp.Or(stored[i].Err, sizes[origin].err); sizes[origin].err == nil {
@@ -307,34 +322,16 @@ func (s *store) readOrigins(ctx context.Context, stored []protocol.Stored, readi
 	return nil
 }
 
-// readWaiting sets Waiting for the schedules whose occurrence at the cursor was not taken yet.
-func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readings map[protocol.Partition]*reading) error {
-	pipe := s.client.Pipeline()
-	for partition, r := range readings {
-		var ids []string
-		for _, i := range r.at {
-			if c := stored[i].Cursor; c.Placed {
-				r.placed = append(r.placed, i)
-				ids = append(ids, stored[i].Name+"@"+c.At.UTC().Format(time.RFC3339))
-			}
-		}
-		if len(ids) > 0 {
-			r.scores = pipe.ZMScore(ctx, s.keys.partition(partition).due, ids...)
-			r.bodies = pipe.HMGet(ctx, s.keys.partition(partition).jobs, ids...)
-		}
-	}
-	if pipe.Len() == 0 {
-		return nil
-	}
-	cmds, err := pipe.Exec(ctx)
-	if err := cmp.Or(err, complete(cmds...)); err != nil {
-		return failure("read schedules", "", err)
-	}
-	for partition, r := range readings {
+// addWaiting sets Waiting for the schedules whose occurrence at the cursor was not taken yet.
+func (s *store) addWaiting(ctx context.Context, stored []protocol.Stored, readings []*reading) error {
+	for _, r := range readings {
 		var lined []int // positions of those that may wait in line for the turn of their group
 		var ids []string
-		for j, i := range r.placed {
-			placed, body := r.scores.Val()[j] != 0, reply(r.bodies.Val()).text(j) // a missing member has score 0, and no occurrence is of 1970
+		for j, i := range r.at {
+			if !stored[i].Cursor.Placed {
+				continue
+			}
+			placed, body := r.text(readDue, j) != "", r.text(readBodies, j)
 			stored[i].Void = placed && isVoid(body)
 			stored[i].Waiting = placed && !stored[i].Void
 			if !placed && body == "" {
@@ -344,7 +341,7 @@ func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readi
 		if len(ids) == 0 {
 			continue
 		}
-		waiting, err := s.jobs(partition).waitUntaken(ctx, ids)
+		waiting, err := s.jobs(r.partition).waitUntaken(ctx, ids)
 		if err != nil {
 			return failure("read schedules", "", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -78,28 +79,12 @@ func earliest(all []protocol.Coming, n int) []protocol.Coming {
 
 // soonestOf searches partitions.
 func (s *store) soonestOf(ctx context.Context, partitions []*comingPartition, n int) (waiting, owed []protocol.Coming, err error) {
-	partitions, err = s.withSchedules(ctx, partitions)
-	if err != nil || len(partitions) == 0 {
-		return nil, nil, err
-	}
-	pipe := s.client.Pipeline()
-	names, groups := make([]*redis.StringSliceCmd, len(partitions)), make([]*redis.BoolCmd, len(partitions))
-	for i, p := range partitions {
-		names[i], groups[i] = pipe.ZRange(ctx, p.keys.owed, 0, soonestPage-1), pipe.HExists(ctx, p.keys.state, "groups")
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, nil, failure("list owed schedules", "", err)
-	}
-	for i, p := range partitions {
-		for _, name := range names[i].Val() {
-			owed = append(owed, protocol.Coming{Name: name})
-		}
-		p.groups = groups[i].Val()
-	}
 	for left := partitions; len(left) > 0; {
-		if err := s.searchDue(ctx, left, n); err != nil {
+		names, err := s.searchDue(ctx, left, n)
+		if err != nil {
 			return nil, nil, err
 		}
+		owed = append(owed, names...)
 		left = slices.DeleteFunc(slices.Clone(left), func(p *comingPartition) bool { return p.ended })
 	}
 	if err := s.searchLines(ctx, partitions); err != nil {
@@ -111,75 +96,45 @@ func (s *store) soonestOf(ctx context.Context, partitions []*comingPartition, n 
 	return waiting, owed, nil
 }
 
-// withSchedules returns the partitions that have schedules, or the marks of moved schedules: a queue with only jobs may have many
-// delayed ones, and owes nothing.
-func (s *store) withSchedules(ctx context.Context, partitions []*comingPartition) ([]*comingPartition, error) {
-	pipe := s.client.Pipeline()
-	schedules := make([]*redis.IntCmd, len(partitions))
-	for i, p := range partitions {
-		schedules[i] = pipe.HLen(ctx, p.keys.schedules)
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, failure("count schedules", "", err)
-	}
-	var some []*comingPartition
-	for i, p := range partitions {
-		if schedules[i].Val() > 0 {
-			some = append(some, p)
-		}
-	}
-	return some, nil
-}
+var soonestScript = scripts.Load("schedules/soonest")
 
-// searchDue reads the next delayed jobs of partitions.
-func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n int) error {
-	pipe := s.client.Pipeline()
-	pages := make([]*redis.ZSliceCmd, len(partitions))
+// searchDue reads the next delayed jobs of partitions, with one call each. The first one returns the schedules that owe an occurrence too.
+func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n int) (owed []protocol.Coming, err error) {
+	calls := make([]call, len(partitions))
 	for i, p := range partitions {
-		pages[i] = pipe.ZRangeWithScores(ctx, p.keys.due, int64(p.looked), int64(p.looked+p.page-1))
+		k := p.keys
+		calls[i] = newCall(&soonestScript, []string{k.schedules, k.owed, k.state, k.due, k.cursors, k.jobs}, []any{p.looked, p.page, soonestPage}).readOnly()
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return failure("list delayed jobs", "", err)
-	}
-	pipe = s.client.Pipeline()
-	coming := make([][]dueOccurrence, len(partitions))
-	cursors := make([]*redis.SliceCmd, len(partitions))
-	for i, p := range partitions {
-		var names []string
-		for _, z := range pages[i].Val() {
-			if name, instant, ok := protocol.CutOccurrence(z.Member.(string)); ok {
-				names = append(names, name)
-				coming[i] = append(coming[i], dueOccurrence{protocol.Coming{Name: name, At: time.UnixMilli(int64(z.Score)).UTC()}, instant})
+	for i, cmd := range s.run(ctx, s.client, calls...) {
+		answer, err := list("list delayed jobs", "", cmd)
+		if err != nil {
+			return nil, err
+		}
+		p, read := partitions[i], int(answer.number(0))
+		if read < 0 { // it has no schedules
+			p.ended = true
+			continue
+		}
+		p.groups = answer.number(1) == 1
+		for _, name := range answer.texts(2) {
+			owed = append(owed, protocol.Coming{Name: name})
+		}
+		found := answer.texts(3)
+		for j := 0; j+1 < len(found); j += 2 {
+			name, _, ok := protocol.CutOccurrence(found[j])
+			switch due, err := strconv.ParseFloat(found[j+1], 64); {
+			case !ok:
+			case found[j+1] == "":
+				p.void = append(p.void, protocol.Coming{Name: name})
+			case err == nil:
+				p.found = append(p.found, protocol.Coming{Name: name, At: time.UnixMilli(int64(due)).UTC()})
 			}
 		}
-		if len(names) > 0 {
-			cursors[i] = pipe.HMGet(ctx, p.keys.cursors, names...)
-		}
-	}
-	if pipe.Len() > 0 {
-		cmds, err := pipe.Exec(ctx)
-		if err := cmp.Or(err, complete(cmds...)); err != nil {
-			return failure("read the cursors of schedules", "", err)
-		}
-	}
-	next := make([][]dueOccurrence, len(partitions))
-	for i := range partitions {
-		for j, c := range coming[i] {
-			text, _ := cursors[i].Val()[j].(string)
-			if at := parseCursor(text); at.Placed && at.At.UTC().Format(time.RFC3339) == c.instant {
-				next[i] = append(next[i], c)
-			}
-		}
-	}
-	if err := s.addComing(ctx, partitions, next); err != nil {
-		return err
-	}
-	for i, p := range partitions {
-		p.looked += len(pages[i].Val())
-		p.ended = len(p.found) >= n || p.looked >= maxLooked || len(pages[i].Val()) < p.page
+		p.looked += read
+		p.ended = len(p.found) >= n || p.looked >= maxLooked || read < p.page
 		p.page = soonestPage
 	}
-	return nil
+	return owed, nil
 }
 
 var inTurnScript = scripts.Load("schedules/in_turn")
