@@ -23,6 +23,12 @@ func CountGroups(store prometheus.Collector, step int64) prometheus.Collector {
 	return store
 }
 
+// CountBatches sets how many batches the collector that Metrics.Store returned reads between two pauses.
+func CountBatches(store prometheus.Collector, step int) prometheus.Collector {
+	store.(*storeCollector).reader.batches.stepBatches = step
+	return store
+}
+
 // Labels and Help return the labels and the help of a metric.
 func Labels(name string) []string { return labelsOfAny(name) }
 func Help(name string) string     { return helpOf(name) }

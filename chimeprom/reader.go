@@ -17,6 +17,7 @@ type reader struct {
 	names     *names
 	walker    *walker
 	groups    *groupCounter
+	batches   *batchCounter
 	problems  *chime.Acknowledgements
 
 	mu    sync.Mutex
@@ -25,11 +26,13 @@ type reader struct {
 
 // A snapshot is the result of one read.
 type snapshot struct {
-	queues []*chime.QueueInfo
-	groups *groupSums // nil: no walk has ended yet
-	term   int64
-	sums   *scheduleSums // nil: no walk has ended yet
-	times  map[string]scheduleTimes
+	queues  []*chime.QueueInfo
+	groups  *groupSums // nil: no walk has ended yet
+	batches *batchSums // nil: no walk has ended yet
+	now     time.Time  // the store's clock
+	term    int64
+	sums    *scheduleSums // nil: no walk has ended yet
+	times   map[string]scheduleTimes
 }
 
 // scheduleTimes are the instants of one schedule; for others, the next instant and the oldest success.
@@ -52,8 +55,9 @@ func newReader(store chime.Store, names *names, failed func()) *reader {
 	queues, schedules := chime.NewQueues(store), chime.NewSchedules(store)
 	return &reader{
 		queues: queues, schedules: schedules, problems: chime.NewAcknowledgements(store), names: names, known: make(map[string]*knownSchedule),
-		walker: &walker{walk: walk[scheduleSums]{failed: failed}, schedules: schedules, names: names, pageSize: pageSize},
-		groups: &groupCounter{walk: walk[groupSums]{failed: failed}, queues: queues, stepGroups: stepGroups},
+		walker:  &walker{walk: walk[scheduleSums]{failed: failed}, schedules: schedules, names: names, pageSize: pageSize},
+		groups:  &groupCounter{walk: walk[groupSums]{failed: failed}, queues: queues, stepGroups: stepGroups},
+		batches: &batchCounter{walk: walk[batchSums]{failed: failed}, batches: chime.NewBatches(store), stepBatches: stepBatches},
 	}
 }
 
@@ -70,6 +74,9 @@ func (r *reader) read(ctx context.Context) (*snapshot, error) {
 	if err := r.groups.begin(ctx, queues); err != nil {
 		return nil, err
 	}
+	if err := r.batches.begin(ctx); err != nil {
+		return nil, err
+	}
 	now := time.Now()
 	if len(queues) > 0 {
 		now = queues[0].Now
@@ -84,7 +91,7 @@ func (r *reader) read(ctx context.Context) (*snapshot, error) {
 	} else if own, err = r.named(ctx); err != nil {
 		return nil, err
 	}
-	read := &snapshot{queues: queues, groups: r.groups.sums(), term: leader.Term, sums: r.walker.sums()}
+	read := &snapshot{queues: queues, groups: r.groups.sums(), batches: r.batches.sums(), now: now, term: leader.Term, sums: r.walker.sums()}
 	if read.times, err = r.timesOf(ctx, own); err != nil {
 		return nil, err
 	}

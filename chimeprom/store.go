@@ -149,6 +149,7 @@ func (c *storeCollector) send(read *snapshot, to chan<- prometheus.Metric) {
 		}
 	}
 	c.sendGroups(read, gauge)
+	c.sendBatches(read, gauge)
 	gauge("chime_leader_term", float64(read.term))
 	if s := read.sums; s != nil {
 		for _, state := range []chime.ScheduleState{chime.StateLive, chime.StatePaused, chime.StateCompleted} {
