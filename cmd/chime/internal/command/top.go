@@ -9,14 +9,15 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/top"
 	"github.com/chimejobs/chime/internal/overview"
+	"github.com/chimejobs/chime/internal/rights"
 )
 
 func (s *session) top() *cobra.Command {
 	every := top.DefaultEvery
 	c := &cobra.Command{
 		Use: "top", Short: "Watch queues, schedules, jobs and workers live", GroupID: groupStore, Args: cobra.NoArgs,
-		Long: "top shows the queues, what runs next and now, what failed in the last hour, and the workers. It reads the store every\n" +
-			"two seconds. The cost of a poll does not grow with the number of jobs and schedules.\n\n" +
+		Long: "top shows the queues, what runs next and now, what failed in the last hour, the workers, and with key b the batches in\n" +
+			"progress. It reads the store every two seconds. The cost of a poll does not grow with the number of jobs and schedules.\n\n" +
 			"Charts reach an hour back; key w shows 25 hours, 92 days, and the 15 minutes that the screen itself has seen. A gap means that nothing is\n" +
 			"known. The first line shows which scheduler leads, and its term, which grows when another scheduler begins to lead.\n\n" +
 			"Key ? lists the keys. Keys that change something ask first; --read-only disables them.",
@@ -54,6 +55,22 @@ func (s *session) watch(c *cobra.Command, every time.Duration) error {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
 			return countGroups(ctx, chime.NewQueues(store), queue, topCounts)
+		},
+		Batches: func() (batches []*chime.BatchInfo, err error) {
+			ctx, cancel := s.limited(c.Context())
+			defer cancel()
+			for batch, err := range chime.NewBatches(store).List(ctx, chime.BatchFilter{InProgress: true}) {
+				switch {
+				case rights.Missing(err):
+					return nil, nil
+				case err != nil:
+					return nil, err
+				}
+				if batches = append(batches, batch); len(batches) == top.MaxBatches {
+					break
+				}
+			}
+			return batches, nil
 		},
 		Act: func(action top.Action) (string, error) {
 			ctx, cancel := s.limited(c.Context())

@@ -15,6 +15,10 @@ func (m *Model) body(p painter, height int) []string {
 	switch {
 	case m.help:
 		return m.lines(p, "Keys: any key goes back", m.helpText(), height)
+	case m.batches:
+		lines := m.batchLines(p)
+		m.below = min(m.below, max(0, len(lines)-1))
+		return m.lines(p, "Batches in progress: esc goes back", lines[m.below:], height)
 	case m.opened != nil:
 		lines := m.detail()
 		return m.lines(p, m.opened.panel.String(), lines[min(m.opened.from, max(0, len(lines)-1)):], height)

@@ -37,6 +37,9 @@ func (m *Model) head(p painter) []string {
 	if m.shown != nil {
 		lines[1] = m.flow(p)
 	}
+	if line := m.batchLine(p); line != "" {
+		lines = append(lines, line)
+	}
 	return lines
 }
 

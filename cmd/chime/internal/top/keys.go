@@ -22,6 +22,7 @@ var everywhere = []binding{
 	{"/", "filter the panel: only rows with this text"},
 	{"s", "change the order of the panel"},
 	{"space", "mark a row, for an action on several"},
+	{"b", "the batches in progress, and back"},
 	{"w", "charts of another window: 1 hour, 25 hours, 92 days, 15 minutes"},
 	{"z", "show times in the next zone"},
 	{"f", "freeze the screen, and unfreeze it"},
@@ -58,6 +59,9 @@ func (m *Model) press(key tea.Key) tea.Cmd {
 		return nil
 	}
 	p := &m.panels[m.focus]
+	if m.batches && m.ofBatches(name) {
+		return nil
+	}
 	switch name {
 	case "q":
 		return m.quit()
@@ -73,6 +77,8 @@ func (m *Model) press(key tea.Key) tea.Cmd {
 		to := overview.Panel(name[0] - '1')
 		m.zoom = !m.zoom || to != m.focus
 		m.goTo(to)
+	case "b":
+		m.batches, m.below = !m.batches, 0
 	case "w":
 		return m.widen()
 	case "z":
@@ -95,6 +101,22 @@ func (m *Model) press(key tea.Key) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// ofBatches handles a key while the screen of batches is shown. It returns false for the keys that mean the same everywhere. Keys of panels leave the screen.
+func (m *Model) ofBatches(name string) bool {
+	switch name {
+	case "q", "?", "b", "w", "z", "f":
+		return false
+	case "esc":
+		m.batches = false
+		return true
+	case "up", "k", "down", "j", "pgup", "pgdown", "home", "end":
+		m.below = max(m.below+steps[name], 0)
+		return true
+	}
+	m.batches = false
+	return strings.Contains(" enter space / s "+strings.Join(actKeys, " ")+" ", " "+name+" ")
 }
 
 // quit ends with an empty screen: a terminal that has grown in the meantime would otherwise keep some of its lines in the shell's screen.
@@ -191,9 +213,12 @@ func (m *Model) at(p overview.Panel, rows []row) int {
 
 const page = 10 // rows
 
+// steps are how far each key moves.
+var steps = map[string]int{"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -page, "pgdown": page, "home": -1 << 20, "end": 1 << 20}
+
 // move moves the cursor, or scrolls the opened item.
 func (m *Model) move(key string) {
-	by := map[string]int{"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -page, "pgdown": page, "home": -1 << 20, "end": 1 << 20}[key]
+	by := steps[key]
 	if m.opened != nil {
 		m.opened.from = min(max(m.opened.from+by, 0), max(0, len(m.detail())-1))
 		return

@@ -37,6 +37,9 @@ type Options struct {
 	// Groups counts the groups of a queue, or the first ones of very many. It is called with each poll while a queue is opened that has jobs of groups
 	// waiting. nil: they are not counted.
 	Groups func(queue string) (chime.GroupSum, error)
+
+	// Batches reads the batches in progress, the newest first, at most MaxBatches. It is called with each poll. nil: they are not read.
+	Batches func() ([]*chime.BatchInfo, error)
 }
 
 // A Model is the screen. Create it with New.
@@ -61,6 +64,10 @@ type Model struct {
 	filter bool // a filter is typed
 	ask    *ask
 	panels [overview.Panels]panel
+
+	batches    bool               // their screen is shown
+	below      int                // the first line of it that is shown
+	inProgress []*chime.BatchInfo // as the last poll has found them
 
 	groups *counted // of the queue that was opened when the last poll began; nil: not counted
 
@@ -100,6 +107,7 @@ type (
 		snapshot *overview.Snapshot
 		err      error
 		groups   *counted
+		batches  []*chime.BatchInfo
 	}
 	actedMsg struct {
 		text string
@@ -131,12 +139,15 @@ func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { r
 // poll begins a poll.
 func (m *Model) poll() tea.Cmd {
 	m.polling, m.asked = true, m.now
-	poll, window, count, queue := m.Poll, m.window, m.Groups, m.groupsOf()
+	poll, window, count, queue, batches := m.Poll, m.window, m.Groups, m.groupsOf(), m.Batches
 	return func() tea.Msg {
 		read := readMsg{}
 		if read.snapshot, read.err = poll(window); read.err == nil && queue != "" {
 			read.groups = &counted{queue: queue}
 			read.groups.sum, read.groups.err = count(queue)
+		}
+		if read.err == nil && batches != nil {
+			read.batches, read.err = batches()
 		}
 		return read
 	}
@@ -202,7 +213,7 @@ func (m *Model) take(read readMsg) {
 	if m.err = read.err; read.err != nil || !m.frozen.IsZero() && m.shown != nil {
 		return
 	}
-	m.shown, m.heard, m.groups = read.snapshot, m.now, read.groups
+	m.shown, m.heard, m.groups, m.inProgress = read.snapshot, m.now, read.groups, read.batches
 	for p := range m.panels { // rows that have gone lose their marks
 		if len(m.panels[p].marked) == 0 {
 			continue

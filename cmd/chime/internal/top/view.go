@@ -15,7 +15,6 @@ import (
 const (
 	minWidth, minHeight   = 40, 10  // a smaller terminal shows a message
 	wideWidth, wideHeight = 100, 28 // all panels at once
-	headLines             = 2
 )
 
 // View draws the screen.
@@ -40,7 +39,8 @@ func (m *Model) frame() []string {
 		lines = []string{"The terminal is too small:", format.Count(minWidth) + " × " + format.Count(minHeight) + " at least."}
 	default:
 		foot := m.foot()
-		lines = append(m.head(p), m.body(p, m.height-headLines-len(foot))...)
+		lines = m.head(p)
+		lines = append(lines, m.body(p, m.height-len(lines)-len(foot))...)
 		lines = append(lines, foot...)
 	}
 	for i := range lines {
@@ -73,10 +73,14 @@ func (m *Model) foot() []string {
 // hints shows the keys of the panel, fewer if they do not fit.
 func (m *Model) hints() string {
 	hints := []string{"tab panel", "enter open", "/ filter", "s sort"}
-	if m.opened != nil {
+	acts := m.actHints()
+	switch {
+	case m.batches:
+		hints, acts = []string{"esc back", "↑ ↓ scroll"}, nil
+	case m.opened != nil:
 		hints = []string{"esc back", "↑ ↓ scroll"}
 	}
-	hints = append(append(hints, m.actHints()...), "? help", "q")
+	hints = append(append(hints, acts...), "? help", "q")
 	for _, less := range []string{"", "s sort", "/ filter", "tab panel"} {
 		hints = slices.DeleteFunc(hints, func(hint string) bool { return hint == less })
 		if line := " " + strings.Join(hints, " · "); ansi.StringWidth(line) <= m.width {
