@@ -161,6 +161,15 @@ const tendEvery = 15 * time.Second
 // TendBatches returns batches of a home that somebody must look after.
 func (s *store) TendBatches(ctx context.Context, home int) (due []protocol.BatchRecord, owes bool, err error) {
 	k := s.keys.home(home)
+	if s.bad != nil {
+		return nil, false, s.bad
+	}
+	switch exist, err := s.client.Exists(ctx, k.tended, k.outgoing).Result(); {
+	case err != nil:
+		return nil, false, failure("read batches of home", strconv.Itoa(home), err)
+	case exist == 0: // as in most stores: one command a home instead of four
+		return nil, false, nil
+	}
 	values, err := s.runOne(ctx, "read batches of home", strconv.Itoa(home), newCall(&tendBatchesScript, []string{k.tended, k.state}, []any{protocol.MaxTended, tendEvery.Milliseconds()}))
 	if err != nil {
 		return nil, false, err

@@ -48,6 +48,7 @@ type Reporter struct {
 	active   map[protocol.Partition]bool
 	failures map[protocol.Partition]int
 	seen     time.Time     // when an answer showed that there are batches; zero: none has
+	looks    bool          // the homes are asked now, see Look
 	tended   time.Time     // when the homes are asked next
 	idle     chan struct{} // closed when nothing is left to do now; nil: nobody waits
 }
@@ -87,6 +88,15 @@ func (r *Reporter) Note(p protocol.Partition, reports, batches bool) {
 	if wakes {
 		r.wake()
 	}
+}
+
+// Look asks the homes once, whether or not an answer has shown that there are batches. No answer shows a batch without members, and one whose record is to be
+// forgotten.
+func (r *Reporter) Look() {
+	r.mu.Lock()
+	r.looks = true
+	r.mu.Unlock()
+	r.wake()
 }
 
 func (r *Reporter) wake() {
@@ -136,17 +146,16 @@ func (r *Reporter) begin(now time.Time) (begun []protocol.Partition, tends bool,
 		r.active[p] = true
 		begun = append(begun, p)
 	}
-	if !r.seen.IsZero() {
-		if tends = !now.Before(r.tended); tends {
-			r.tended = now.Add(tendEvery + rand.N(tendEvery))
-			if now.Sub(r.seen) > tendFor {
-				r.seen, tends = time.Time{}, false
-			}
-		}
-		if !r.seen.IsZero() {
-			wait = min(wait, r.tended.Sub(now))
+	if !r.seen.IsZero() && !now.Before(r.tended) {
+		r.tended, tends = now.Add(tendEvery+rand.N(tendEvery)), true
+		if now.Sub(r.seen) > tendFor {
+			r.seen, tends = time.Time{}, false
 		}
 	}
+	if !r.seen.IsZero() {
+		wait = min(wait, r.tended.Sub(now))
+	}
+	tends, r.looks = tends || r.looks, false
 	r.settle(now)
 	return begun, tends, wait
 }

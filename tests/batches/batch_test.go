@@ -286,6 +286,38 @@ func TestOnlyBatchesInProgressAreListed(t *testing.T) {
 	})
 }
 
+// The user of a producer may not end a batch: one without members is ended by a leader, which no answer shows that there is a batch, and is forgotten by it.
+func TestABatchWithoutMembersIsEndedForAProducer(t *testing.T) {
+	at(t, func(t *testing.T, s *site) {
+		hooked := s.Hooked()
+		hooked.SetFault(func(action string, _ protocol.Partition) (before, after error) {
+			if action == "end batch" {
+				return protocol.ErrUnfit, nil
+			}
+			return nil, nil
+		})
+		defer s.run()()
+		stop := fixture.Start(chime.NewScheduler(s.store, chime.SchedulerOptions{Logger: fixture.Quiet()}))
+		fixture.Pass(time.Hour)
+		b := batch("x", members(0))
+		b.Keep = 5 * time.Hour
+		if _, err := chime.NewEnqueuer(hooked, chime.EnqueuerOptions{Logger: fixture.Quiet()}).EnqueueBatch(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		fixture.Pass(6 * time.Minute)
+		s.wantFollowed("after the leader has swept", "done of x: 0 done, 0 dead, 0 cancelled, done", "ended of x: 0 done, 0 dead, 0 cancelled, done")
+		fixture.Pass(4 * time.Hour)
+		s.wantState("within Keep", "x", chime.BatchDone, 0, 0, 0, 0, 0)
+		fixture.Pass(time.Hour)
+		if info, err := s.batches.Get(t.Context(), "x"); !errors.Is(err, chime.ErrNotFound) {
+			t.Errorf("after Keep: %+v, %v", info, err)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // After Keep nothing is left of a batch, and its ID is free.
 func TestABatchIsForgottenAfterItsTime(t *testing.T) {
 	at(t, func(t *testing.T, s *site) {

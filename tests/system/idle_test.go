@@ -72,8 +72,8 @@ func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 	// still placed.
 	// A worker announces itself every four minutes, sends a beat of two commands twice in each SessionTTL, and checks the lease every twelve
 	// seconds. The role that searches for unserved queues reads the registry at the same interval; a leader also reads the workers.
-	// A leader searches for pauses that are over every ten seconds.
-	const watching, alone, checking, naming, repairing, announcing, beating, counting, ending = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02, 0.34 + 0.09, 0.09, 0.1
+	// A leader searches for pauses that are over every ten seconds, and asks the 16 homes of batches every five minutes.
+	const watching, alone, checking, naming, repairing, announcing, beating, counting, ending, looking = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02, 0.34 + 0.09, 0.09, 0.1, 16./300
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {
 		what    string
@@ -83,8 +83,8 @@ func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 		{"a worker", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(1)} }, 0.6 + alone + checking + announcing + beating + counting + samplingUnled},
 		{"a worker on four queues", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(4)} }, 0.6 + 3*0.5 + alone + checking + announcing + beating + counting + 4*samplingUnled},
 		{"a leader without schedules", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} }, 1},
-		{"a leader without schedules and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.workerOnQueues(1)} }, 1.6 + watching + checking + announcing + beating + 4*counting + ending + sampling},
-		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6 + watching + checking + naming + repairing + beating + 4*counting + ending + sampling},
+		{"a leader without schedules and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.workerOnQueues(1)} }, 1.6 + watching + checking + announcing + beating + 4*counting + ending + looking + sampling},
+		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6 + watching + checking + naming + repairing + beating + 4*counting + ending + looking + sampling},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			inWorld(t, func(w *world) {
