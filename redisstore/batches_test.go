@@ -749,7 +749,7 @@ func TestAReportOfAnEarlierStateClearsNoNoteOfGrowth(t *testing.T) {
 
 // An overtakenStore does something else before the first report of a growth.
 type overtakenStore struct {
-	protocol.BatchStore
+	*store
 	before func()
 }
 
@@ -758,21 +758,21 @@ func (s *overtakenStore) ReportBatches(ctx context.Context, reports []protocol.B
 		s.before = nil
 		before()
 	}
-	return s.BatchStore.ReportBatches(ctx, reports)
+	return s.store.ReportBatches(ctx, reports)
 }
 
 // A growth that is reported after a later one of the same partition leaves no note at home: the batch could not end until the note is void.
 func TestAGrowthThatIsReportedAfterALaterOneLeavesNoNote(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.filled("b", "m")
-		grow := func(store protocol.BatchStore, job string) {
-			g := batch.NewGrower(store, batch.Options{Timeout: time.Minute})
-			growth := batch.Growth{Batch: "b", Partition: storesuite.DefaultPartition, Items: []protocol.EnqueueItem{{ID: job, Body: member("b")}}}
+		options := batch.Options{Timeout: time.Minute}
+		grow := func(g *batch.Grower, job string) {
+			growth := batch.Growth{Token: "of " + job, Batch: "b", Partition: storesuite.DefaultPartition, Items: []protocol.EnqueueItem{{ID: job, Body: member("b")}}}
 			if _, err := g.Grow(b.Context(), growth); err != nil {
 				t.Error(err)
 			}
 		}
-		grow(&overtakenStore{b.store, func() { grow(b.store, "later") }}, "earlier")
+		grow(batch.NewGrower(&overtakenStore{b.store, func() { grow(batch.NewGrower(b.store, options), "later") }}, options), "earlier")
 		record, err := b.store.GetBatch(b.Context(), "b")
 		if err != nil || len(record.Growing) > 0 || record.Totals().Added != 3 {
 			t.Errorf("%d members, growing %v, %v, want 3 members and no note", record.Totals().Added, record.Growing, err)

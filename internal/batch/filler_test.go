@@ -35,68 +35,33 @@ func TestMemberIDsAreUniqueAndInOrder(t *testing.T) {
 	}
 }
 
-// A growingStore loses the answers of FillBatch while lost is true.
+// A growingStore loses the answers of FillBatch.
 type growingStore struct {
-	EndingStore
-	lost   bool
+	growerStore
 	tokens []string
 }
 
-func (s *growingStore) GrowBatch(context.Context, string, string, protocol.Partition) (protocol.BatchRecord, error) {
+func (s *growingStore) GrowBatch(_ context.Context, _, token string, _ protocol.Partition) (protocol.BatchRecord, error) {
+	s.tokens = append(s.tokens, token)
 	return protocol.BatchRecord{State: protocol.BatchRunning}, nil
 }
 
 func (s *growingStore) FillBatch(_ context.Context, calls []protocol.FillCall) []protocol.FillAnswer {
 	s.tokens = append(s.tokens, calls[0].Token)
-	if s.lost {
-		return []protocol.FillAnswer{{Err: errors.New("lost")}}
-	}
-	return make([]protocol.FillAnswer, len(calls))
+	return []protocol.FillAnswer{{Err: errors.New("lost")}}
 }
 
-func (s *growingStore) ReportBatches(context.Context, []protocol.BatchReport) []protocol.ReportAnswer {
-	return make([]protocol.ReportAnswer, 1)
-}
-
-// A call whose outcome is unknown and that the caller repeats has the same token, once; other calls have tokens of their own.
-func TestAGrowthWithAnUnknownOutcomeIsRepeatedWithItsToken(t *testing.T) {
+// All attempts of a growth have its token, and the error is ErrUnknown if no answer came.
+func TestAGrowthWithoutAnAnswerIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &growingStore{lost: true}
+		store := &growingStore{}
 		g := NewGrower(store, Options{Timeout: time.Second})
-		grow := func(id string) error {
-			_, err := g.Grow(t.Context(), Growth{Batch: "x", Partition: protocol.Partition{Queue: "q"}, Items: []protocol.EnqueueItem{{ID: id}}})
-			return err
+		_, err := g.Grow(t.Context(), Growth{Token: "mine", Batch: "x", Partition: protocol.Partition{Queue: "q"}, Items: []protocol.EnqueueItem{{ID: "a"}}})
+		if !errors.Is(err, ErrUnknown) {
+			t.Errorf("%v, want an unknown outcome", err)
 		}
-		if err := grow("a"); err == nil {
-			t.Fatal("the answer was lost, and there is no error")
-		}
-		token := store.tokens[0]
-		if len(store.tokens) < 2 || slices.ContainsFunc(store.tokens, func(other string) bool { return other != token }) {
-			t.Errorf("the attempts of one call had the tokens %q", store.tokens)
-		}
-		store.lost, store.tokens = false, nil
-		if err := errors.Join(grow("b"), grow("a"), grow("a")); err != nil {
-			t.Error(err)
-		}
-		if store.tokens[0] == token || store.tokens[1] != token || store.tokens[2] == token {
-			t.Errorf("%q: the second call of these repeats the one with the token %s", store.tokens, token)
-		}
-	})
-}
-
-// What is remembered of unknown outcomes is bounded.
-func TestUnknownGrowthsAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := NewGrower(nil, Options{})
-		for i := range maxUnknown + 10 {
-			g.remember(fmt.Sprint(i), "token")
-		}
-		if len(g.unknown) > maxUnknown {
-			t.Errorf("%d are remembered", len(g.unknown))
-		}
-		time.Sleep(unknownAge)
-		if g.token(fmt.Sprint(maxUnknown+9)) == "token" {
-			t.Error("an old one is remembered")
+		if len(store.tokens) < 3 || slices.ContainsFunc(store.tokens, func(token string) bool { return token != "mine" }) {
+			t.Errorf("the attempts had the tokens %q", store.tokens)
 		}
 	})
 }

@@ -2,12 +2,8 @@ package batch
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -16,48 +12,44 @@ import (
 // A Grower adds jobs to batches that run. It is safe for concurrent use.
 //
 //	noted at home ──► sent to the partition ──► reported: the note is gone
-//	      │                    └── outcome unknown: a repeated call with the same items has the same token, and adds them once
-//	      └── the process dies: the home asks the partition, which refuses the token from then on, or counts its jobs
+//	      │                    └── outcome unknown: Seal finds it; if the jobs were not added, the partition refuses the token from then on
+//	      └── a minute later: the home asks the partition, which refuses the token from then on, or counts its jobs
 //
 // While a growth is noted the batch does not end.
 type Grower struct {
-	store   protocol.BatchStore
+	store   growerStore
 	options Options
-
-	mu      sync.Mutex
-	unknown map[string]unknownGrowth // by the items
 }
 
-// An unknownGrowth is one whose outcome is unknown.
-type unknownGrowth struct {
-	token string
-	at    time.Time
+type growerStore interface {
+	protocol.BatchStore
+	Seal(ctx context.Context, calls []protocol.SealCall) []protocol.SealAnswer
 }
 
-const (
-	maxUnknown = 10_000
-	unknownAge = time.Hour // the store remembers a token for an hour
-	reportWait = 2 * time.Second
-)
+const reportWait = 2 * time.Second
+
+// ErrUnknown means that the outcome of a growth is unknown.
+var ErrUnknown = errors.New("outcome unknown")
 
 // NewGrower returns a grower.
-func NewGrower(store protocol.BatchStore, options Options) *Grower {
-	return &Grower{store: store, options: options, unknown: make(map[string]unknownGrowth)}
+func NewGrower(store growerStore, options Options) *Grower {
+	return &Grower{store: store, options: options}
 }
 
-// A Growth is jobs of one partition, at most protocol.MaxItems and about protocol.MaxBytes, that become members of a batch.
+// A Growth is jobs of one partition, at most protocol.MaxItems and about protocol.MaxBytes, that become members of a batch. Another Growth needs another
+// token. For the partition the token is a caller, and its only call has the number 1.
 type Growth struct {
+	Token     string
 	Batch     string
 	Partition protocol.Partition
 	Items     []protocol.EnqueueItem
 }
 
-// Grow adds the jobs. The error wraps protocol.ErrNotFound if there is no such batch, and protocol.ErrConflict if it has ended or was cancelled.
+// Grow adds the jobs. The error wraps protocol.ErrNotFound if there is no such batch, protocol.ErrConflict if it has ended or was cancelled, and ErrUnknown
+// if the jobs may have been added.
 func (g *Grower) Grow(ctx context.Context, growth Growth) (protocol.FillAnswer, error) {
-	key := growth.key()
-	token := g.token(key)
 	err := g.options.attempt(ctx, "grow batch", func(ctx context.Context) error {
-		record, err := g.store.GrowBatch(ctx, growth.Batch, token, growth.Partition)
+		record, err := g.store.GrowBatch(ctx, growth.Batch, growth.Token, growth.Partition)
 		if errors.Is(err, protocol.ErrConflict) {
 			return Over(&record)
 		}
@@ -66,7 +58,7 @@ func (g *Grower) Grow(ctx context.Context, growth Growth) (protocol.FillAnswer, 
 	if err != nil {
 		return protocol.FillAnswer{}, err
 	}
-	call := []protocol.FillCall{{Partition: growth.Partition, Batch: growth.Batch, Token: token, Items: growth.Items}}
+	call := []protocol.FillCall{{Partition: growth.Partition, Batch: growth.Batch, Token: growth.Token, Items: growth.Items}}
 	var answer protocol.FillAnswer
 	err = g.options.attempt(ctx, "fill batch", func(ctx context.Context) error {
 		answers := g.store.FillBatch(ctx, call)
@@ -83,10 +75,9 @@ func (g *Grower) Grow(ctx context.Context, growth Growth) (protocol.FillAnswer, 
 	case errors.Is(err, errClosed):
 		return answer, fmt.Errorf("%w: the batch was cancelled", protocol.ErrConflict)
 	case err != nil:
-		g.remember(key, token)
-		return answer, fmt.Errorf("outcome unknown: %w", err)
+		return answer, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	g.report(ctx, &growth, token, answer.Counts)
+	g.report(ctx, &growth, answer.Counts)
 	return answer, nil
 }
 
@@ -103,12 +94,12 @@ func Over(record *protocol.BatchRecord) error {
 //
 // If another growth was reported first, the home has counts with a higher version. It keeps the note then: for all that it knows, the partition went back to an
 // earlier state, and the higher version does not count these jobs. So the partition is asked again. Without that, the batch could not end for a minute.
-func (g *Grower) report(ctx context.Context, growth *Growth, token string, counts protocol.PartitionCounts) {
+func (g *Grower) report(ctx context.Context, growth *Growth, counts protocol.PartitionCounts) {
 	limited, cancel := context.WithTimeout(ctx, reportWait)
 	defer cancel()
 	_ = g.options.attempt(limited, "report growth", func(ctx context.Context) error {
 		for {
-			answers := g.store.ReportBatches(ctx, []protocol.BatchReport{{Counts: counts, Grown: []string{token}}})
+			answers := g.store.ReportBatches(ctx, []protocol.BatchReport{{Counts: counts, Grown: []string{growth.Token}}})
 			if len(answers) == 0 {
 				return errNoAnswer
 			}
@@ -116,7 +107,7 @@ func (g *Grower) report(ctx context.Context, growth *Growth, token string, count
 			if answers[0].Err != nil || above == 0 {
 				return answers[0].Err
 			}
-			asked := g.store.CountBatch(ctx, []protocol.CountCall{{Partition: growth.Partition, Batch: growth.Batch, Above: above, Void: token}})
+			asked := g.store.CountBatch(ctx, []protocol.CountCall{{Partition: growth.Partition, Batch: growth.Batch, Above: above, Void: growth.Token}})
 			if len(asked) == 0 {
 				return errNoAnswer
 			}
@@ -128,37 +119,15 @@ func (g *Grower) report(ctx context.Context, growth *Growth, token string, count
 	})
 }
 
-// key identifies the items of a growth.
-func (g *Growth) key() string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %d", g.Batch, g.Partition.Queue, g.Partition.Index)
-	for i := range g.Items {
-		fmt.Fprintf(h, " %q", g.Items[i].ID)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// token returns that of a growth with the same items whose outcome is unknown, once, or a new one.
-func (g *Grower) token(key string) string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	before, ok := g.unknown[key]
-	delete(g.unknown, key)
-	if ok && time.Since(before.at) < unknownAge {
-		return before.token
-	}
-	return rand.Text()
-}
-
-// remember keeps the token of a growth whose outcome is unknown.
-func (g *Grower) remember(key, token string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for k, old := range g.unknown {
-		if len(g.unknown) < maxUnknown && time.Since(old.at) < unknownAge {
-			break
+// Seal returns whether the jobs of a growth were added. If they were not, they will not be later.
+func (g *Grower) Seal(ctx context.Context, call protocol.SealCall) (answer protocol.SealAnswer, err error) {
+	err = g.options.attempt(ctx, "seal growth", func(ctx context.Context) error {
+		answers := g.store.Seal(ctx, []protocol.SealCall{call})
+		if len(answers) == 0 {
+			return errNoAnswer
 		}
-		delete(g.unknown, k)
-	}
-	g.unknown[key] = unknownGrowth{token, time.Now()}
+		answer = answers[0]
+		return answer.Err
+	})
+	return answer, err
 }

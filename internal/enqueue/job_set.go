@@ -56,6 +56,9 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 			e.batcher.outcomes.add(shares[i].partition, shares[i].pending.carriedOut(0, len(shares[i].pending.items)))
 		}
 	}
+	for _, g := range b.grown {
+		e.batcher.outcomes.add(g.partition, b.items[g.index:g.index+1])
+	}
 	return err
 }
 
@@ -66,6 +69,7 @@ type jobSet struct {
 	queue   string
 	replace []int     // indexes of the items that replace: each is sent in its own call, after the others
 	grows   []growing // the items that become members of batches: they are sent in calls of their own
+	grown   []grown   // those of grows that their batches have
 	room    wire.Bodies
 	names   []string  // of the items, if there is an observer
 	now     time.Time // when the items were made
@@ -82,9 +86,9 @@ func (b *jobSet) reuse() {
 	clear(b.items)
 	clear(b.queues)
 	clear(b.names)
-	b.items, b.queues, b.replace, b.grows, b.names = b.items[:0], b.queues[:0], b.replace[:0], b.grows[:0], b.names[:0]
+	b.items, b.queues, b.replace, b.grows, b.grown, b.names = b.items[:0], b.queues[:0], b.replace[:0], b.grows[:0], b.grown[:0], b.names[:0]
 	if cap(b.items) > maxSpareItems {
-		b.items, b.queues, b.replace, b.grows, b.names = nil, nil, nil, nil, nil
+		b.items, b.queues, b.replace, b.grows, b.grown, b.names = nil, nil, nil, nil, nil, nil
 	}
 	b.room.Reset(maxSpareBodies)
 	spareSets.Put(b)

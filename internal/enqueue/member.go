@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/chimejobs/chime/internal/batch"
 	"github.com/chimejobs/chime/internal/observe"
@@ -80,14 +79,14 @@ func (e *Enqueuer) growOne(ctx context.Context, job *Job, item *protocol.Enqueue
 	if err != nil {
 		return false, err
 	}
-	answer, err := e.grower.Grow(ctx, batch.Growth{Batch: job.Batch, Partition: partition, Items: []protocol.EnqueueItem{*item}})
+	answer, err := e.grow(ctx, batch.Growth{Batch: job.Batch, Partition: partition, Items: []protocol.EnqueueItem{*item}})
 	switch {
 	case err != nil:
 		return false, refusedGrowth(job.Batch, err)
-	case len(answer.Full) > 0 && answer.Full[0] != nil:
+	case answer.Full[0] != nil:
 		return false, answer.Full[0]
 	}
-	return len(answer.Existing) > 0 && answer.Existing[0], nil
+	return answer.Existing[0], nil
 }
 
 // refusedGrowth returns the error for a batch that takes nothing.
@@ -102,6 +101,12 @@ func refusedGrowth(batch string, err error) error {
 type growing struct {
 	index int
 	batch string
+}
+
+// A grown item is one that its batch has.
+type grown struct {
+	index     int
+	partition protocol.Partition
 }
 
 // growAll sends the items that belong to batches, and stops at the first failure.
@@ -131,20 +136,20 @@ func (e *Enqueuer) growAll(ctx context.Context, b *jobSet, jobs Jobs) error {
 			for _, i := range waiting[:n] {
 				growth.Items = append(growth.Items, b.items[i])
 			}
-			answer, err := e.grower.Grow(ctx, growth)
+			answer, err := e.grow(ctx, growth)
 			if err != nil {
 				return fmt.Errorf("chime: enqueue %d of %d items of batches, from item %d on: %w", left, len(b.grows), waiting[0], refusedGrowth(p.batch, err))
 			}
-			if at := slices.IndexFunc(answer.Full, func(err error) bool { return err != nil }); at >= 0 && at < n {
-				jobs.Full(waiting[at])
-				full, n = full+1, at+1 // those after it were not added
-			}
 			for at, i := range waiting[:n] {
-				switch {
-				case at < len(answer.Full) && answer.Full[at] != nil:
-				case at < len(answer.Existing) && answer.Existing[at]:
+				if answer.Full[at] != nil {
+					jobs.Full(i)
+					full++
+					continue
+				}
+				b.grown = append(b.grown, grown{i, p.partition})
+				if answer.Existing[at] {
 					jobs.Exists(i)
-				default:
+				} else {
 					e.reportItem(b, i)
 				}
 			}

@@ -45,7 +45,8 @@ type outcomes struct {
 	known    map[jobKey]*list.Element // carried out
 	oldest   list.List                // of knownJob, by age
 	unsealed map[protocol.Partition]*unsealedCall
-	unknown  int // jobs in unsealed
+	growths  map[jobKey]*unsealedCall // unsealed calls that have added jobs to batches, by these jobs
+	unknown  int                      // jobs in unsealed and growths
 }
 
 type jobKey struct {
@@ -105,12 +106,18 @@ func (o *outcomes) addOne(partition protocol.Partition, id string, own bool, now
 	o.known[job.jobKey] = o.oldest.PushBack(job)
 }
 
+// newUnsealed returns a call whose outcome is unknown. began: by this process's clock.
+func newUnsealed(caller string, number int64, items []protocol.EnqueueItem, began time.Time) *unsealedCall {
+	unsealed := &unsealedCall{caller: caller, number: number, began: began, jobs: len(items), items: make([]unsealedItem, len(items))}
+	for i := range items {
+		unsealed.items[i] = unsealedItem{strings.Clone(items[i].ID), items[i].Own, i}
+	}
+	return unsealed
+}
+
 // addUnknown remembers a call whose outcome is unknown, and when it began by this process's clock.
 func (o *outcomes) addUnknown(call *protocol.EnqueueCall, began time.Time) {
-	unsealed := &unsealedCall{caller: call.Caller, number: call.Number, began: began, jobs: len(call.Items), items: make([]unsealedItem, len(call.Items))}
-	for i := range call.Items {
-		unsealed.items[i] = unsealedItem{strings.Clone(call.Items[i].ID), call.Items[i].Own, i}
-	}
+	unsealed := newUnsealed(call.Caller, call.Number, call.Items, began)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer o.watch()
@@ -140,14 +147,20 @@ func (o *outcomes) resolve(partition protocol.Partition, answer *protocol.SealAn
 		return
 	}
 	o.forget(partition)
-	if answer.Sealed == protocol.SealedDone {
-		for _, item := range call.items {
-			if !slices.Contains(answer.Refused, item.index) {
-				o.addOne(partition, item.id, item.own, now)
-			}
+	o.addSealed(partition, call, answer, now)
+	o.bound(now)
+}
+
+// addSealed remembers the items of a call that was sealed, if it has added them.
+func (o *outcomes) addSealed(partition protocol.Partition, call *unsealedCall, answer *protocol.SealAnswer, now time.Time) {
+	if answer.Sealed != protocol.SealedDone {
+		return
+	}
+	for _, item := range call.items {
+		if !slices.Contains(answer.Refused, item.index) {
+			o.addOne(partition, item.id, item.own, now)
 		}
 	}
-	o.bound(now)
 }
 
 // watch begins to watch for removed jobs, unless it does already. The store does not keep an enqueuer that nobody uses any more.
@@ -171,13 +184,22 @@ func (o *outcomes) removed(partition protocol.Partition, id string) (left bool) 
 		o.remove(element)
 	}
 	if call := o.unsealed[partition]; call != nil {
-		before := len(call.items)
-		call.items = slices.DeleteFunc(call.items, func(item unsealedItem) bool { return item.id == id })
-		o.unknown -= before - len(call.items)
+		o.unknown -= call.drop(id)
+	}
+	if call := o.growths[jobKey{partition, id}]; call != nil {
+		o.unknown -= call.drop(id)
+		delete(o.growths, jobKey{partition, id})
 	}
 	o.bound(time.Now())
 	o.watching = o.size.Load() > 0
 	return o.watching
+}
+
+// drop removes a job, and returns how many items it had.
+func (c *unsealedCall) drop(id string) (n int) {
+	before := len(c.items)
+	c.items = slices.DeleteFunc(c.items, func(item unsealedItem) bool { return item.id == id })
+	return before - len(c.items)
 }
 
 // forget removes the unsealed call of a partition.
@@ -220,6 +242,11 @@ func (o *outcomes) bound(now time.Time) {
 			o.forget(partition)
 		}
 	}
+	for job, call := range o.growths {
+		if o.unknown > maxOutcomes/2 || now.Sub(call.began) > outcomeAge {
+			o.forgetGrowth(job.partition, call)
+		}
+	}
 	for element := o.oldest.Front(); element != nil; element = o.oldest.Front() {
 		if o.oldest.Len()+o.unknown <= maxOutcomes && now.Sub(element.Value.(knownJob).at) <= outcomeAge {
 			break
@@ -229,7 +256,7 @@ func (o *outcomes) bound(now time.Time) {
 	o.count()
 }
 
-func (o *outcomes) count() { o.size.Store(int64(o.oldest.Len() + len(o.unsealed))) }
+func (o *outcomes) count() { o.size.Store(int64(o.oldest.Len() + len(o.unsealed) + len(o.growths))) }
 
 // young reports whether the store would still remember the call if it had carried it out. If the process was suspended, the call has two ages.
 func (c *unsealedCall) young(now time.Time) bool {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chimejobs/chime/internal/batch"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -42,12 +43,18 @@ func TestTheOutcomesThatAreRememberedAreBounded(t *testing.T) {
 				t.Fatalf("%d jobs are remembered, want %d at most", held(), maxOutcomes)
 			}
 		}
+		for i := range 2 * n { // and growths of batches
+			growth := batch.Growth{Token: strconv.Itoa(i), Partition: protocol.Partition{Queue: "c"}, Items: numbered(500*i, 1000)} // each has half of the jobs of the one before it
+			if o.addUnknownGrowth(&growth, time.Now()); held() > maxOutcomes || len(o.growths) > o.unknown {
+				t.Fatalf("%d jobs are remembered, %d of growths, want %d at most", held(), len(o.growths), maxOutcomes)
+			}
+		}
 		time.Sleep(outcomeAge + time.Second) // fake time
 		if known(1000*n - 1) {
 			t.Error("a job is known after an hour")
 		}
-		if o.add(protocol.Partition{}, numbered(0, 1)); held() != 1 || o.size.Load() != 1 {
-			t.Errorf("after an hour %d jobs are remembered, want the new one only", held())
+		if o.add(protocol.Partition{}, numbered(0, 1)); held() != 1 || len(o.growths) != 0 || o.size.Load() != 1 {
+			t.Errorf("after an hour %d jobs and %d of growths are remembered, want the new one only", held(), len(o.growths))
 		}
 	})
 }
@@ -83,6 +90,34 @@ func TestARefusedJobIsNotKnownByItsCall(t *testing.T) {
 		}
 		if got := strings.Join(known, " "); got != of.want {
 			t.Errorf("sealed %d, %v refused: %q are known, want %q", of.sealed, of.refused, got, of.want)
+		}
+	}
+}
+
+// A growth with an unknown outcome that is sealed is like any other call: what it has added and not refused is known, without the jobs that were removed.
+func TestAGrowthIsKnownByItsSeal(t *testing.T) {
+	p := protocol.Partition{Queue: "a"}
+	items := []protocol.EnqueueItem{{ID: "added", Own: true}, {ID: "removed", Own: true}, {ID: "full", Own: true, Group: "g"}}
+	for sealed, want := range map[protocol.Sealed]string{protocol.SealedDone: "added", protocol.SealedNever: "", protocol.SealedUnknown: ""} {
+		var o outcomes
+		growth := batch.Growth{Token: "t", Partition: p, Items: items}
+		o.addUnknownGrowth(&growth, time.Now())
+		o.removed(p, "removed")
+		call := o.unknownGrowth(&growth)
+		if call == nil || call.caller != "t" || call.number != 1 || call.jobs != 3 {
+			t.Fatalf("the growth is %+v", call)
+		}
+		for range 2 {
+			o.resolveGrowth(p, call, &protocol.SealAnswer{Sealed: sealed, Refused: []int{2}})
+		}
+		var known []string
+		for i := range items {
+			if o.answer(p, &items[i], time.Now()) {
+				known = append(known, items[i].ID)
+			}
+		}
+		if got := strings.Join(known, " "); got != want || o.size.Load() != 0 || o.unknown != 0 || o.unknownGrowth(&growth) != nil {
+			t.Errorf("sealed %d: %q are known, want %q; %d are remembered, %d unknown", sealed, got, want, o.size.Load(), o.unknown)
 		}
 	}
 }

@@ -85,11 +85,16 @@ func (b *batcher) seal(ctx context.Context, queues []*partitionQueue) map[*parti
 			continue
 		}
 		b.noteClock(answers[i].Now)
-		if answers[i].Sealed == protocol.SealedUnknown {
-			b.outage.Log.Warn("chime: the outcome of a call that failed long ago remains unknown: if the store has its jobs, a repeated call runs them twice",
-				"event", "enqueue.unknown", "queue", q.call.Partition.Queue, "count", lasts[i].jobs)
-		}
+		b.logUnknown(q.call.Partition.Queue, lasts[i], answers[i].Sealed)
 		b.outcomes.resolve(q.call.Partition, &answers[i])
 	}
 	return errs
+}
+
+// logUnknown logs that nobody knows any more what has become of a call.
+func (b *batcher) logUnknown(queue string, call *unsealedCall, sealed protocol.Sealed) {
+	if sealed == protocol.SealedUnknown {
+		b.outage.Log.Warn("chime: the outcome of a call that failed long ago remains unknown: if the store has its jobs, a repeated call runs them twice",
+			"event", "enqueue.unknown", "queue", queue, "count", call.jobs)
+	}
 }

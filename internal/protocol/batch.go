@@ -216,7 +216,7 @@ type FillAnswer struct {
 	Closed   bool    // the partition takes nothing of this batch any more: it was sealed or cancelled, or the token was voided
 	Passed   int     // how many items were passed over, the first ones
 	Existing []bool  // as EnqueueAnswer.Existing; nil: all others are new
-	Full     []error // as EnqueueAnswer.Full: the items after the first one with an error were not added either. Nil: none was refused
+	Full     []error // as EnqueueAnswer.Full. With Positions the items after the first one with an error were not added either. Nil: none was refused
 	Counts   PartitionCounts
 }
 

@@ -172,6 +172,8 @@ var guards = []guard{
 	{"refusals at the seal of their call", "redisstore/scripts/jobs/seal.lua", "read_refused(CALLERS, ARGV[1], tonumber(last), tonumber(ARGV[5]))", "{}", "redisstore", "TestASealReturnsTheJobsThatItsCallHasRefused"},
 	{"refusals of an earlier call", "redisstore/scripts/lib/refused.lua", "if tonumber(scores[1] or 0) ~= score + LATER then return refused end", "", "redisstore", "TestASealReturnsTheJobsThatItsCallHasRefused"},
 	{"refusals that are forgotten with their enqueuer", "redisstore/scripts/lib/refused.lua", "local LATER = ROUND", "local LATER = 0", "redisstore", "TestASealReturnsTheJobsThatItsCallHasRefused"},
+	{"seal of an unknown growth", "internal/enqueue/growths.go", "if err := e.sealGrowths(ctx, &growth); err != nil {", "if err != nil {", "tests/batches", "TestARepeatedGrowthRunsNothingTwice"},
+	{"members that a failed call has added", "internal/enqueue/job_set.go", "e.batcher.outcomes.add(g.partition, b.items[g.index:g.index+1])", "_ = g", "tests/batches", "TestARepeatedGrowthRunsNothingTwice"},
 	{"refused jobs of an unknown call", "internal/enqueue/outcomes.go", "if !slices.Contains(answer.Refused, item.index) {", "if item.index >= 0 {", "tests/jobs", "TestARepeatedCallAddsWhatTheFirstHasRefused"},
 	{"quota of names", "redisstore/scripts/collections/reserve.lua", "if names >= tonumber(c.max_names) then", "if false then", "redisstore", "TestStore/AQuotaIsExactUnderManyWriters"},
 	{"state of a reservation", "redisstore/scripts/collections/reserve.lua", "if c.state == 'deleted' then", "if false then", "redisstore", "TestStore/AReservationNeedsRoomInACollectionThatIsNotDeleted"},

@@ -214,3 +214,157 @@ func TestReplaceKeepsAMember(t *testing.T) {
 		s.wantFollowed("at the end", "done of x: 3 done, 0 dead, 0 cancelled, done", "ended of x: 3 done, 0 dead, 0 cancelled, done")
 	})
 }
+
+// Of the members that a call adds, those of a full group are refused. All others are added once.
+func TestAGrowthAddsOnceWhatIsNotRefused(t *testing.T) {
+	at(t, func(t *testing.T, s *site) {
+		if _, err := s.enqueuer.Enqueue(t.Context(), "done", nil, chime.Queue("a"), chime.In(24*time.Hour)); err != nil { // the queue exists
+			t.Fatal(err)
+		}
+		if err := chime.NewQueues(s.store).SetGroup(t.Context(), "a", "full", chime.GroupRule{Waiting: 1}); err != nil {
+			t.Fatal(err)
+		}
+		s.worker.Handle("grows", func(ctx context.Context, job *chime.Job) error {
+			items := make([]chime.Item, 6)
+			for i := range items {
+				items[i] = named("member", chime.InBatch(job), chime.Queue("a"))
+				if i%2 == 0 {
+					items[i].Options = append(items[i].Options, chime.Group("full"))
+				}
+			}
+			receipts, err := s.enqueuer.EnqueueMany(ctx, items)
+			if !errors.Is(err, chime.ErrGroupFull) {
+				t.Errorf("%v, want a full group", err)
+			}
+			for i, receipt := range receipts {
+				if want := i == 2 || i == 4; receipt.Full != want || receipt.Existing {
+					t.Errorf("item %d: %+v, want full %v", i, receipt, want)
+				}
+			}
+			return nil
+		})
+		s.enqueue(batch("x", sequence(named("grows"))))
+		defer s.run()()
+		fixture.Pass(time.Minute)
+		if s.ran["member"] != 4 {
+			t.Errorf("members ran %d times, want 4", s.ran["member"])
+		}
+		s.wantFollowed("at the end", "done of x: 5 done, 0 dead, 0 cancelled, done", "ended of x: 5 done, 0 dead, 0 cancelled, done")
+	})
+}
+
+// A call that adds members has failed, and is repeated with their IDs when those that it has added are done: each runs once.
+func TestARepeatedGrowthRunsNothingTwice(t *testing.T) {
+	const many = 700 // more than one call of the store
+	for name, of := range map[string]struct {
+		fault    func(n int, p protocol.Partition) (before, after error) // of the n-th call that adds members, or of one to the queue b
+		n        int
+		apart    bool // the repeated calls have one job each
+		ordinary bool // the last job is no member, and on the queue b
+		added    int  // members that the first call has added
+	}{
+		"no reply to the second call": {n: many, added: many, fault: func(n int, _ protocol.Partition) (before, after error) {
+			if n > 1 {
+				after = hookstore.ErrReset
+			}
+			return nil, after
+		}},
+		"the second call does not arrive": {n: many, added: protocol.MaxItems, fault: func(n int, _ protocol.Partition) (before, after error) {
+			if n > 1 {
+				before = hookstore.ErrReset
+			}
+			return before, nil
+		}},
+		"no reply, and the jobs are repeated one by one": {n: 5, added: 5, apart: true, fault: func(int, protocol.Partition) (before, after error) {
+			return nil, hookstore.ErrReset
+		}},
+		"an ordinary job was refused": {n: 5, added: 5, ordinary: true, fault: func(_ int, p protocol.Partition) (before, after error) {
+			if p.Queue == "b" {
+				before = protocol.ErrStoreFull
+			}
+			return before, nil
+		}},
+	} {
+		for _, wait := range []time.Duration{10 * time.Second, 10 * time.Minute} { // after a minute the home of the batch asks for a growth that was noted
+			t.Run(fmt.Sprint(name, " ", wait), func(t *testing.T) {
+				fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+					hooked, runs := f.Hooked(), fixture.Runs{}
+					s := newSite(f, hooked)
+					s.worker.Handle("once", func(_ context.Context, job *chime.Job) error { runs.Add(job.ID); return nil })
+					e := chime.NewEnqueuer(s.store, chime.EnqueuerOptions{Logger: fixture.Quiet(), SendTimeout: time.Second})
+					s.worker.Handle("grows", func(ctx context.Context, job *chime.Job) error {
+						items := make([]chime.Item, of.n)
+						for i := range items {
+							items[i] = named("once", chime.InBatch(job))
+						}
+						if of.ordinary {
+							items = append(items, named("once", chime.Queue("b")))
+						}
+						n := 0
+						hooked.SetFault(func(action string, p protocol.Partition) (before, after error) {
+							switch action {
+							case "fill batch":
+								n++
+							case "enqueue":
+							default:
+								return nil, nil
+							}
+							return of.fault(n, p)
+						})
+						receipts, err := e.EnqueueMany(ctx, items)
+						if err == nil {
+							t.Error("the first call has succeeded")
+						}
+						hooked.SetFault(nil)
+						fixture.Pass(wait)
+						if len(runs.IDs()) != of.added {
+							t.Errorf("%d jobs ran after the first call, want %d", len(runs.IDs()), of.added)
+						}
+						existing := 0
+						for i, receipt := range receipts {
+							items[i].Options = append(items[i].Options, chime.ID(receipt.ID))
+						}
+						for len(items) > 0 {
+							n := len(items)
+							if of.apart {
+								n = 1
+							}
+							again, err := e.EnqueueMany(ctx, items[:n])
+							if err != nil {
+								t.Errorf("repeated: %v", err)
+							}
+							for _, receipt := range again {
+								if receipt.Existing {
+									existing++
+								}
+							}
+							items = items[n:]
+						}
+						if existing != of.added {
+							t.Errorf("%d exist, want %d", existing, of.added)
+						}
+						return nil
+					}, chime.Timeout(time.Hour))
+					s.enqueue(batch("x", sequence(named("grows"))))
+					defer s.run()()
+					fixture.Pass(wait + 5*time.Minute)
+					want := of.n
+					if of.ordinary {
+						want++
+					}
+					for _, id := range runs.IDs() {
+						if runs.Of(id) != 1 {
+							t.Errorf("%s ran %d times", id, runs.Of(id))
+							break
+						}
+					}
+					if len(runs.IDs()) != want {
+						t.Errorf("%d jobs ran, want %d", len(runs.IDs()), want)
+					}
+					line := fmt.Sprintf("%d done, 0 dead, 0 cancelled, done", of.n+1)
+					s.wantFollowed("at the end", "done of x: "+line, "ended of x: "+line)
+				})
+			})
+		}
+	}
+}
