@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -44,82 +45,74 @@ func (s *session) acknowledged() *cobra.Command {
 	}
 }
 
-// acknowledging declares the flags of a command that acknowledges.
-func acknowledging(c *cobra.Command, note *pauseFlags, ends *bool) {
+// acknowledges completes a command that acknowledges, or with --end ends that: it declares its flags, and calls act with what they say.
+func (s *session) acknowledges(c *cobra.Command, act func(ctx context.Context, of *chime.Acknowledgements, args []string, known chime.Note, ends bool) error) *cobra.Command {
+	note, ends := pauseFlags{}, false
+	c.RunE = func(c *cobra.Command, args []string) error {
+		store, err := s.store()
+		if err != nil {
+			return err
+		}
+		known, err := s.note(note, s.Now())
+		if err != nil {
+			return err
+		}
+		return act(c.Context(), chime.NewAcknowledgements(store), args, known, ends)
+	}
 	c.Flags().StringVar(&note.text, "note", "", "why, a `text` of up to 500 bytes")
 	c.Flags().StringVar(&note.until, "until", "", "the `instant` at which it is a problem again: "+times.Forms+" (default until it changes)")
-	c.Flags().BoolVar(ends, "end", false, "end the acknowledgement")
-}
-
-func (s *session) schedulesAcknowledge() *cobra.Command {
-	note, ends := pauseFlags{}, false
-	c := &cobra.Command{
-		Use: "acknowledge NAME…", Short: "Acknowledge that schedules are failing", Args: cobra.MinimumNArgs(1),
-		Long: "Acknowledge that schedules are failing: the pages and the metrics list them apart from other problems, until an instant, or until a run is done\n" +
-			"or the schedule changes. The schedules run as before.",
-		Example: "  chime schedules acknowledge invoices --until +3d --note 'the bank repairs it'",
-		RunE: func(c *cobra.Command, names []string) error {
-			store, err := s.store()
-			if err != nil {
-				return err
-			}
-			known, err := s.note(note, s.Now())
-			if err != nil {
-				return err
-			}
-			of, done := chime.NewAcknowledgements(store), "acknowledged"+s.until(known)
-			if ends {
-				done = "no longer acknowledged"
-			}
-			return s.eachSchedule(c.Context(), names, done, func(ctx context.Context, _ *chime.Schedules, name string) error {
-				if ends {
-					return of.End(ctx, chime.Acknowledgement{Schedule: name})
-				}
-				return of.AcknowledgeSchedule(ctx, name, known)
-			})
-		},
-		ValidArgsFunction: s.completeSchedules,
-	}
-	acknowledging(c, &note, &ends)
+	c.Flags().BoolVar(&ends, "end", false, "end the acknowledgement")
 	return s.changes(c)
 }
 
+// acknowledged names in an error what nobody has acknowledged.
+func acknowledged(err error, what string) error {
+	if errors.Is(err, chime.ErrNotFound) {
+		return exit(exitNotFound, "%s: not acknowledged", what)
+	}
+	return err
+}
+
+func (s *session) schedulesAcknowledge() *cobra.Command {
+	return s.acknowledges(&cobra.Command{
+		Use: "acknowledge NAME…", Short: "Acknowledge that schedules are failing", Args: cobra.MinimumNArgs(1),
+		Long: "Acknowledge that schedules are failing: the pages and the metrics list them apart from other problems, until an instant, or until a run is done\n" +
+			"or the schedule changes. The schedules run as before.",
+		Example: "  chime schedules acknowledge invoices --until +3d --note 'the bank repairs it'", ValidArgsFunction: s.completeSchedules,
+	}, func(ctx context.Context, of *chime.Acknowledgements, names []string, known chime.Note, ends bool) error {
+		if ends {
+			return s.eachSchedule(ctx, names, "no longer acknowledged", func(ctx context.Context, _ *chime.Schedules, name string) error {
+				return acknowledged(of.End(ctx, chime.Acknowledgement{Schedule: name}), "schedule "+strconv.Quote(name))
+			})
+		}
+		return s.eachSchedule(ctx, names, "acknowledged"+s.until(known), func(ctx context.Context, _ *chime.Schedules, name string) error {
+			return of.AcknowledgeSchedule(ctx, name, known)
+		})
+	})
+}
+
 func (s *session) jobsAcknowledge() *cobra.Command {
-	note, ends := pauseFlags{}, false
 	var queues []string
-	c := &cobra.Command{
+	c := s.acknowledges(&cobra.Command{
 		Use: "acknowledge JOB ERROR", Short: "Acknowledge that jobs of a name fail with an error", Args: cobra.ExactArgs(2),
 		Long: "Acknowledge that jobs of a name fail with an error, and with those that differ from it only in numbers and in texts in quotes: the pages list them\n" +
 			"apart from other problems. chime jobs groups prints the errors.",
 		Example: "  chime jobs acknowledge resize 'connection refused' --until +3d --queue media",
-		RunE: func(c *cobra.Command, args []string) error {
-			store, err := s.store()
-			if err != nil {
-				return err
-			}
-			known, err := s.note(note, s.Now())
-			if err != nil {
-				return err
-			}
-			ctx, cancel := s.limited(c.Context())
-			defer cancel()
-			of, verb, text := chime.NewAcknowledgements(store), "acknowledge", "Acknowledged failures of "+args[0]+s.until(known)+".\n"
-			if ends {
-				verb, text = "end", "Failures of "+args[0]+" are no longer acknowledged.\n"
-				err = of.End(ctx, chime.AcknowledgementOf(args[0], args[1]))
-				if errors.Is(err, chime.ErrNotFound) {
-					return exit(exitNotFound, "%w", err)
-				}
-			} else {
-				err = of.AcknowledgeFailures(ctx, args[0], args[1], queues, known)
-			}
-			if err != nil {
-				return err
-			}
-			return s.printer().Item(args[0], map[string]string{"job": args[0], "action": verb}, text)
-		},
-	}
-	acknowledging(c, &note, &ends)
+	}, func(ctx context.Context, of *chime.Acknowledgements, args []string, known chime.Note, ends bool) (err error) {
+		ctx, cancel := s.limited(ctx)
+		defer cancel()
+		verb, text := "acknowledge", "Acknowledged failures of "+args[0]+s.until(known)+".\n"
+		if ends {
+			verb, text = "end", "Failures of "+args[0]+" are no longer acknowledged.\n"
+			err = acknowledged(of.End(ctx, chime.AcknowledgementOf(args[0], args[1])), "failures of "+args[0]+" with this error")
+		} else {
+			err = of.AcknowledgeFailures(ctx, args[0], args[1], queues, known)
+		}
+		if err != nil {
+			return err
+		}
+		return s.printer().Item(args[0], map[string]string{"job": args[0], "action": verb}, text)
+	})
 	c.Flags().StringSliceVar(&queues, "queue", nil, "only while they fail on these `queues` (default all)")
-	return s.changes(c)
+	return c
 }
