@@ -46,6 +46,7 @@ func filled(t *testing.T, store chime.Store) string {
 	must(chime.NewSchedules(store).Put(t.Context(), "report", recurrence.Recurrence{Cron: "@hourly"}))
 	must(chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: log}).Enqueue(t.Context(), "resize", nil, chime.ID("dead-1"), chime.MaxAttempts(1)))
 	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: log})
+	must(chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: log}).EnqueueBatch(t.Context(), chime.Batch{ID: "dead-1"})) // a batch and a job may have the same ID
 	ran, runs := make(chan string, 1), make(chan struct{})
 	worker.Handle("resize", func(context.Context, *chime.Job) error { return errors.New("no such file") })
 	worker.Handle("stay", func(ctx context.Context, job *chime.Job) error { ran <- job.Worker; <-runs; return nil })

@@ -171,7 +171,7 @@ func publicText(err error) string {
 	case errors.As(err, &invalid):
 		return invalid.Error()
 	case errors.Is(err, chime.ErrNotFound):
-		return "There is no such schedule, job, queue or worker"
+		return "There is no such schedule, job, batch, queue or worker"
 	case errors.Is(err, chime.ErrConflict):
 		return strings.TrimPrefix(err.Error(), "chime: ")
 	case errors.Is(err, context.Canceled):

@@ -15,7 +15,7 @@ type Action struct {
 
 	Act    string // the verb and its noun, such as "pause schedule", "requeue jobs", "reveal payload"
 	Queue  string // the queue of the target; empty: it has none
-	Target string // the name of the schedule, queue or group, the ID of the job, or the filter that selected many
+	Target string // the name of the schedule, queue or group, the ID of the job or the batch, or the filter that selected many
 	Note   string // the note that the viewer typed
 	Args   string // the digest of typed arguments, "sha256:" and hex; empty: there are none
 	Detail string // the range of a backfill, the limit of a queue or group, or how a change of many has ended; empty: the action has no such detail

@@ -37,7 +37,7 @@ func (d *Dashboard) check(ctx context.Context, about Action, names []string) err
 	return &Refusal{Status: cmp.Or(refusal.Status, http.StatusForbidden), Text: refusal.Text}
 }
 
-// about returns the action of a form before it is carried out, and the names that the form has: of a schedule, a queue, a group or a job, or of ticked schedules.
+// about returns the action of a form before it is carried out, and the names that the form has: of a schedule, a queue, a group, a job or a batch, or of ticked schedules.
 func (c *call) about(act string) (about Action, names []string) {
 	about = Action{Viewer: c.viewer, Remote: c.r.RemoteAddr, Act: act, Queue: c.values["queue"], Args: digest(c.r.PostForm.Get("args"))}
 	for _, value := range []string{"name", "id", "group", "queue"} {

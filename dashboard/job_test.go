@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
 // Links to jobs live longer than jobs. The page of a deleted job shows what the store still has, or the reason why it has nothing.
@@ -70,8 +71,17 @@ func TestThePageOfAJobShowsWhatFollowsIt(t *testing.T) {
 		must(enqueuer.Enqueue(t.Context(), "resize", nil, chime.ID("chain"), chain, chime.OnDeath(chime.Item{Name: "alert"})))
 		must(enqueuer.Enqueue(t.Context(), "resize", nil, chime.ID("alone")))
 		d := newDashboard(t, store, operator)
-		wants(t, "a chain", send(d, "GET", "/jobs/default/chain"), 200, "<dt>When done</dt><dd>publish is enqueued", "<dt>On death</dt><dd>alert is enqueued", "<dt>Chain</dt><dd>3 jobs may follow")
-		lacks(t, "a job that nothing follows", send(d, "GET", "/jobs/default/alone"), "When done", "On death", "Chain")
+		wants(t, "a chain", send(d, "GET", "/jobs/default/chain"), 200, `<dt>When done</dt><dd><p><a href="./kinds/publish">publish</a> is enqueued`, `<dt>On death</dt><dd><p><a href="./kinds/alert">alert</a> is enqueued`, "<dt>Chain</dt><dd>3 jobs may follow")
+		lacks(t, "a job that nothing follows", send(d, "GET", "/jobs/default/alone"), "When done", "On death", "Chain", "Follows", "Batch</dt>")
+
+		must(enqueuer.Enqueue(t.Context(), "report", nil, chime.ID("first"), chime.OnDone(chime.Item{Name: "publish", Options: []chime.EnqueueOption{chime.In(time.Hour)}})))
+		work(t, store, time.Minute, nothing)
+		for job, err := range chime.NewJobs(store).List(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDelayed}) {
+			if err != nil || job.Name != "publish" {
+				t.Fatalf("%v is delayed, %v; want publish", job, err)
+			}
+			wants(t, "a job that follows", send(d, "GET", "/"+render.Path("jobs", job.Queue, job.ID)), 200, `<dt>Follows</dt><dd><p>job <a href="./jobs/default/first">first</a>`)
+		}
 	})
 }
 

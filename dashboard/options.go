@@ -38,7 +38,7 @@ type Options struct {
 	Authorize func(r *http.Request) (Viewer, error)
 	// Check returns why a viewer may not do something to names, in addition to the rights; nil: they may. It is called before the confirmation of an
 	// action is asked for, and again before the action. action has Act, Viewer, Remote, Queue and Args. names are those of the form: a schedule, a queue,
-	// the ID of a job of action.Queue, or the ticked schedules. They are empty for a new schedule and for a change of many jobs, or of all that match a
+	// the ID of a job of action.Queue or of a batch, or the ticked schedules. They are empty for a new schedule and for a change of many jobs, or of all that match a
 	// filter. In these cases Check is called again before each step, with the name of the schedule, or with the IDs of at most 500 jobs of action.Queue;
 	// the refused ones are left out. The text of a [*Refusal] is shown; other errors are only logged. nil: the rights decide.
 	Check func(ctx context.Context, viewer Viewer, action Action, names []string) error
@@ -51,7 +51,7 @@ type Options struct {
 	// Redact returns the part of a job's arguments, result or progress that pages may show. It gets the decoded value, as encoding/json returns it,
 	// with json.Number for numbers. A value that cannot be decoded is not shown. nil: viewers with the right to reveal see everything.
 	Redact func(job *chime.JobInfo, payload any) any
-	// RedactError returns the text that is shown for an error, a stack or a note of a job, or for the value of a header. Filters and groups of failures use
+	// RedactError returns the text that is shown for an error, a stack or a note of a job, or for the value of a header, or for the note of a batch, with a job that has only the Batch. Filters and groups of failures use
 	// this text of errors too, so it is called for every job that such a filter reads. A long error is cut when it is stored, and then ends with …. So a
 	// pattern that hides a secret must not need the text after the secret. nil: all these texts are shown.
 	RedactError func(job *chime.JobInfo, text string) string

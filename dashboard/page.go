@@ -32,6 +32,8 @@ func (d *Dashboard) shownPages() map[string]page {
 	site := d.site
 	return map[string]page{
 		"":                      {"overview", []string{"health", "figures", "charts", "next", "runs", "failures", "queues"}, View, site.Overview},
+		"batches":               {"batches", []string{"list"}, View, site.Batches},
+		"batches/{id}":          {"batch", []string{"standing", "story"}, View, site.Batch},
 		"calendar":              {"calendar", []string{"plan"}, View, site.Calendar},
 		"failures":              {"failures", []string{"groups"}, View, site.Failures},
 		"failures/{job}":        {"failure", []string{"standing", "story"}, View, site.Failure},

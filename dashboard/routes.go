@@ -62,6 +62,10 @@ var forms = []formRoute{
 	{"jobs/{queue}/{id}/requeue", guard.MaxBody, one("requeue job", Operate, change.RequeueJob)},
 	{"jobs/{queue}/{id}/cancel", guard.MaxBody, one("cancel job", Operate, change.CancelJob)},
 	{"jobs/{queue}/{id}/delete", guard.MaxBody, one("delete job", Delete, change.DeleteJob)},
+	{"batches/{id}/seal", guard.MaxBody, one("seal batch", Operate, change.SealBatch)},
+	{"batches/{id}/recount", guard.MaxBody, one("recount batch", Operate, change.RecountBatch)},
+	{"batches/{id}/cancel", guard.MaxBody, one("cancel batch", Operate, change.CancelBatch)},
+	{"batches/{id}/delete", guard.MaxBody, one("delete batch", Delete, change.DeleteBatch)},
 	{"failures/bulk", guard.MaxBody, map[string]action{
 		"requeue": {act: "requeue failed jobs", right: Operate, do: change.RequeueGroups},
 		"delete":  {act: "delete failed jobs", right: Delete, do: change.DeleteGroups},

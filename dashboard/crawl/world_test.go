@@ -85,9 +85,20 @@ func (w world) fill(t *testing.T, store chime.Store, do func()) {
 	enqueue("report", "waits", chime.Queue("archive"))
 	enqueue("report", "x-waits", chime.Queue("archive")) // with their queues, this ID and the next are the same text
 	enqueue("report", "waits", chime.Queue("archive-x"))
+	members := func(yield func(chime.Item, error) bool) {
+		for _, name := range []string{"report", "broken"} {
+			if !yield(chime.Item{Name: name, Args: held, Options: []chime.EnqueueOption{chime.MaxAttempts(1)}}, nil) {
+				return
+			}
+		}
+		yield(chime.Item{Name: "report", Args: held, Options: []chime.EnqueueOption{chime.ID("member" + w.name), chime.Queue("archive")}}, nil)
+	}
+	must(enqueuer.EnqueueBatch(ctx, chime.Batch{ID: "import" + w.name, Items: members, Done: chime.Item{Name: "fax"}, Note: "by anna" + w.free + w.secret("error")}))
+	must(enqueuer.EnqueueBatch(ctx, chime.Batch{ID: "empty" + w.name, Done: chime.Item{Name: "fax"}, Ended: chime.Item{Name: "fax"}, Keep: 365 * 24 * time.Hour}))
 	must(schedules.Trigger(ctx, "report"+w.name))
 	time.Sleep(61 * time.Minute) // fake time passes
-	for range 2 { // these runs end at the same instant
+	// These runs end at the same instant.
+	for range 2 {
 		must(schedules.Trigger(ctx, "report"+w.name))
 	}
 	enqueue("slow", "slow")

@@ -125,6 +125,15 @@ func (w *world) fill(t *testing.T, extra string) {
 	}
 	enqueue("broken", nil, chime.ID("again"), chime.Retry(chime.Fixed(time.Hour)))
 	enqueue("report", nil, chime.ID("tomorrow"), chime.In(24*time.Hour))
+	_, err := w.enqueuer.EnqueueBatch(ctx, chime.Batch{ID: "import" + visible(extra), Note: "by anna" + extra, Done: chime.Item{Name: "report"}, Items: func(yield func(chime.Item, error) bool) {
+		for _, queue := range []string{"default", "archive"} { // the second one comes first in lists of links
+			options := []chime.EnqueueOption{chime.Queue(queue), chime.ID("a-member"), chime.OnDone(chime.Item{Name: "fax"}), chime.OnDeath(chime.Item{Name: "fax"})}
+			if !yield(chime.Item{Name: "report", Options: options}, nil) {
+				return
+			}
+		}
+	}})
+	check(t, err)
 	enqueue("fax", nil, chime.ID("parked")) // there is no handler for it
 	enqueue("report", nil, chime.ID("waits"), chime.Queue("archive"))
 	check(t, chime.NewQueues(w.store).Pause(ctx, "archive", chime.Note{Text: "the printer is being repaired" + extra, By: "anna" + extra}))

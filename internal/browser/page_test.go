@@ -32,6 +32,8 @@ func shown(t *testing.T, w *world) map[string]string {
 // patterns are the patterns of the pages' paths by name.
 var patterns = map[string]*regexp.Regexp{
 	"overview":      regexp.MustCompile(`^$`),
+	"batches":       regexp.MustCompile(`^batches$`),
+	"batch":         regexp.MustCompile(`^batches/[^/?]+$`),
 	"calendar":      regexp.MustCompile(`^calendar$`),
 	"failures":      regexp.MustCompile(`^failures$`),
 	"failure":       regexp.MustCompile(`^failures/[^/?]+\?error=`),

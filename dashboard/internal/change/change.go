@@ -18,6 +18,7 @@ type Changer struct {
 	schedules *chime.Schedules
 	queues    *chime.Queues
 	jobs      *chime.Jobs
+	batches   *chime.Batches
 	known     *chime.Acknowledgements
 
 	group      func(*chime.JobInfo) string
@@ -43,7 +44,7 @@ type Selected struct {
 // New returns a changer of a store. It does no I/O. group returns the name of a job's group of failures in forms. shown returns the text that viewers
 // see for a job's last error; nil: the whole error. arguments returns the arguments that they may see.
 func New(store chime.Store, group, shown func(*chime.JobInfo) string, arguments func(*chime.JobInfo) (any, bool), selects Selecting) *Changer {
-	return &Changer{store: store, group: group, shown: shown, arguments: arguments, selects: selects, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), known: chime.NewAcknowledgements(store), operations: newOperations(), most: maxAll}
+	return &Changer{store: store, group: group, shown: shown, arguments: arguments, selects: selects, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), batches: chime.NewBatches(store), known: chime.NewAcknowledgements(store), operations: newOperations(), most: maxAll}
 }
 
 // A Form is a form that a viewer has sent.

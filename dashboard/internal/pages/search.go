@@ -18,7 +18,7 @@ const (
 	maxAsked  = 300 // number of queues that are searched for a job's ID
 )
 
-// Search has the results for a text: schedules and queues whose names begin with it, workers, and jobs with this ID. The contents of jobs are not
+// Search has the results for a text: schedules and queues whose names begin with it, workers, and jobs and batches with this ID. The contents of jobs are not
 // searched.
 type Search struct {
 	Text string
@@ -31,7 +31,7 @@ type Search struct {
 type Hit struct {
 	Path string // path of its page
 	Name string
-	Kind string // schedule, queue, worker or job, with details that distinguish it
+	Kind string // schedule, queue, worker, batch or job, with details that distinguish it
 }
 
 // Search reads the results for the text of the query.
@@ -49,7 +49,7 @@ func (s *Site) Search(ctx context.Context, r *Request) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	for _, find := range []func(context.Context, *Standing, *Search) error{s.findSchedules, findQueues, findWorkers, s.findJob} {
+	for _, find := range []func(context.Context, *Standing, *Search) error{s.findSchedules, findQueues, findWorkers, s.findBatch, s.findJob} {
 		if err := find(ctx, standing, m); err != nil {
 			return View{}, err
 		}

@@ -15,30 +15,32 @@ const readAgain = 2 * time.Second
 
 // A Site reads the pages of one store.
 type Site struct {
-	store     chime.Store
-	hooks     Hooks
-	schedules *chime.Schedules
-	queues    *chime.Queues
-	jobs      *chime.Jobs
-	directory *directory
-	poller    *overview.Poller
-	clock     func() time.Time // the clock of an embedded store, whose time does not pass by itself; nil: it does
-	drawn     drawings
-	lastRuns  lastRuns
-	hours     hours
-	shapes    shapes
-	names     names
-	kinds     kinds
-	nextHours nextHours
-	versions  versions
-	runs      *histories[*chime.RunInfo]
-	days      *histories[chime.RunDay]
-	summaries *summaries
-	calendar  calendar
-	found     cache[*jobList]
-	grouped   cache[*grouping]
-	failure   cache[*failureReading]
-	sampled   cache[*groupSample]
+	store      chime.Store
+	hooks      Hooks
+	schedules  *chime.Schedules
+	queues     *chime.Queues
+	jobs       *chime.Jobs
+	batches    *chime.Batches
+	directory  *directory
+	poller     *overview.Poller
+	clock      func() time.Time // the clock of an embedded store, whose time does not pass by itself; nil: it does
+	drawn      drawings
+	lastRuns   lastRuns
+	hours      hours
+	shapes     shapes
+	names      names
+	kinds      kinds
+	nextHours  nextHours
+	versions   versions
+	runs       *histories[*chime.RunInfo]
+	days       *histories[chime.RunDay]
+	summaries  *summaries
+	calendar   calendar
+	found      cache[*jobList]
+	batchLists cache[*batchList]
+	grouped    cache[*grouping]
+	failure    cache[*failureReading]
+	sampled    cache[*groupSample]
 
 	reads   sync.Mutex // one reading at a time
 	mu      sync.Mutex
@@ -53,7 +55,7 @@ func NewSite(store chime.Store, hooks Hooks) *Site {
 		store = bareStore{store}
 	}
 	s := &Site{
-		store: store, hooks: hooks, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
+		store: store, hooks: hooks, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), batches: chime.NewBatches(store), poller: overview.NewPoller(store),
 	}
 	if isTimed {
 		s.clock = timed.Now
@@ -186,6 +188,7 @@ func (s *Site) Now() time.Time {
 // Forget removes all readings after a change. The list of all schedules is expensive to read, so it is removed only after a change of schedules.
 func (s *Site) Forget(schedules bool) {
 	s.found.forget()
+	s.batchLists.forget()
 	s.grouped.forget()
 	s.failure.forget()
 	s.sampled.forget()

@@ -15,13 +15,15 @@ import (
 // A look is the colour and the icon of a state. A page always shows the word too, so neither is needed to read it.
 type look struct{ tone, icon string }
 
-// looks has the looks of the states of schedules, queues, jobs, runs and workers.
+// looks has the looks of the states of schedules, queues, jobs, batches, runs and workers.
 var looks = map[string]look{
 	"live":         {"ok", "play"},
 	"running":      {"run", "play"},
 	"taken":        {"run", "play"},
 	"done":         {"ok", "check"},
 	"completed":    {"off", "check"},
+	"open":         {"late", "hourglass"},
+	"ended":        {"fail", "x"},
 	"waiting":      {"off", "hourglass"},
 	"delayed":      {"off", "hourglass"},
 	"snoozed":      {"off", "hourglass"},

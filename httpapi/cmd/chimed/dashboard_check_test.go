@@ -157,6 +157,10 @@ var demands = map[string]demand{
 	"POST /jobs/bulk requeue":                    {"admin", "admin"},
 	"POST /jobs/bulk cancel":                     {"admin", "admin"},
 	"POST /jobs/bulk delete":                     {"admin", "admin"},
+	"POST /batches/{id}/seal":                    {"admin", "admin"}, // batches belong to all collections
+	"POST /batches/{id}/recount":                 {"admin", "admin"},
+	"POST /batches/{id}/cancel":                  {"admin", "admin"},
+	"POST /batches/{id}/delete":                  {"admin", "admin"},
 	"POST /failures/{job}/reveal":                {"admin", "admin"},
 	"POST /failures/bulk requeue":                {"admin", "admin"},
 	"POST /failures/bulk delete":                 {"admin", "admin"},

@@ -22,7 +22,7 @@ function open(label, ...content) {
   if (!sheet.open) sheet.showModal();
 }
 
-// palette finds pages by name at once. It requests schedules, queues and jobs from the server after a short pause in typing.
+// palette finds pages by name at once. It requests schedules, queues, jobs and batches from the server after a short pause in typing.
 export function palette() {
   const field = make("input", { role: "combobox", "aria-label": "Find a page", "aria-controls": "palette-list", "aria-expanded": true, "aria-autocomplete": "list" });
   const list = make("ul", { id: "palette-list", role: "listbox", "aria-label": "Found" });
