@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
 // sequence yields items.
@@ -95,6 +97,63 @@ func TestABatchIsCancelledAndDeletedAfterAQuestion(t *testing.T) {
 		}
 		if a := audit.last(); a.Act != "delete batch" || a.Target != "import" || a.Err != nil {
 			t.Errorf("the audit has %+v", a)
+		}
+	})
+}
+
+// A slowStore answers no call that asks the partitions of a batch for their counts.
+type slowStore struct{ protocol.Store }
+
+func (s slowStore) Protocol() protocol.Store { return s }
+
+func (s slowStore) CountBatch(ctx context.Context, calls []protocol.CountCall) []protocol.CountAnswer {
+	<-ctx.Done()
+	answers := make([]protocol.CountAnswer, len(calls))
+	for i := range answers {
+		answers[i].Err = ctx.Err()
+	}
+	return answers
+}
+
+// Cancelling many members may take long. The form does not wait for all of them, because workers and schedulers remove the others.
+func TestTheCancellationOfABatchDoesNotWaitForAllMembers(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		half(t, store)
+		var audit auditor
+		d := newDashboard(t, slowStore{store.Protocol()}, Options{Write: true, Authorize: crowd(allRights), Audit: audit.add})
+		began := time.Now()
+		got := post(d, "/batches/import/cancel", "sure", "1", "name", "import")
+		wants(t, "the cancellation", got, 303)
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if page := follow(t, d, "/batches/import/cancel", got.Header().Get("Location")); !strings.Contains(page, "The batch is cancelled. It ends when 1 member that is left has ended.") {
+			t.Errorf("the page after it is\n%s", page)
+		}
+		if a := audit.last(); a.Act != "cancel batch" || a.Err != nil {
+			t.Errorf("the audit has %+v", a)
+		}
+	})
+}
+
+// A page of the list reads a limited number of batches, however many there are.
+func TestTheListOfBatchesSendsFewCommands(t *testing.T) {
+	onServer(t, func(t *testing.T, server *embedded.Server) {
+		enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{Logger: quiet})
+		for i := range 1000 {
+			must(enqueuer.EnqueueBatch(t.Context(), chime.Batch{ID: fmt.Sprint(i), Items: sequence(chime.Item{Name: "report"})}))
+		}
+		work(t, server.Store(), 5*time.Minute, nothing) // so that somebody looks after those that have ended
+		d := newDashboard(t, server.Store(), Options{Authorize: crowd(View)})
+		wants(t, "the queues", send(d, "GET", "/queues"), 200) // this reads what all pages share
+		var c counter
+		server.Client().AddHook(&c)
+		for page, most := range map[string]int64{"/batches": 250, "/batches?state=ended": 800, "/batches?state=in+progress": 100, "/batches/7": 50} {
+			before := c.commands.Load()
+			wants(t, page, send(d, "GET", page), 200)
+			if n := c.commands.Load() - before; n > most || n == 0 {
+				t.Errorf("%s sends %d commands, want %d at most", page, n, most)
+			}
 		}
 	})
 }

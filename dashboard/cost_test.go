@@ -53,7 +53,7 @@ func TestNobodyLooksNoCommandIsSent(t *testing.T) {
 		if n := sentIn(time.Minute); n != 0 {
 			t.Errorf("%d commands were sent before anybody opened a page", n)
 		}
-		pages := []string{"", "schedules", "schedules/report", "calendar", "queues", "queues/mail", "workers", "jobs?state=dead", "jobs?q=job:inv*", "failures"}
+		pages := []string{"", "schedules", "schedules/report", "calendar", "queues", "queues/mail", "workers", "jobs?state=dead", "jobs?q=job:inv*", "failures", "batches"}
 		for _, page := range pages {
 			wants(t, page, send(d, "GET", "/"+page), 200)
 		}

@@ -48,7 +48,7 @@ func (d *demonstration) Run(ctx context.Context) error {
 	return nil
 }
 
-// fill enqueues jobs, pauses a schedule and a queue, and creates a job with the HTTP API.
+// fill enqueues jobs and a batch, pauses a schedule and a queue, and creates a job with the HTTP API.
 func (d *demonstration) fill(ctx context.Context) error {
 	queues := chime.NewQueues(d.store)
 	var items []chime.Item
@@ -73,11 +73,33 @@ func (d *demonstration) fill(ctx context.Context) error {
 	if _, err := d.enqueuer.EnqueueMany(ctx, items); err != nil {
 		return err
 	}
+	if err := d.enqueueBatch(ctx); err != nil {
+		return err
+	}
 	nightly := recurrence.Recurrence{Cron: "0 2 * * *", TimeZone: "Europe/Berlin"}
 	if _, err := chime.NewSchedules(d.store).Put(ctx, "cleanup", nightly, chime.JobName("report"), chime.Paused(chime.Note{Text: "until the move is over", By: "anna"})); err != nil {
 		return err
 	}
 	return d.callAPI(ctx)
+}
+
+// enqueueBatch enqueues a batch that does not end: a letter of it waits on the paused queue. One of its mails is dead.
+func (d *demonstration) enqueueBatch(ctx context.Context) error {
+	items := []chime.Item{letter.Item(message{"bob@example.com"})}
+	for _, to := range []string{"ada@example.com", "carla@example.com", ""} {
+		items = append(items, mail.Item(message{to}))
+	}
+	_, err := d.enqueuer.EnqueueBatch(ctx, chime.Batch{
+		ID: "newsletter-november", Note: "sent by anna", Done: report.Item(nil),
+		Items: func(yield func(chime.Item, error) bool) {
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		},
+	})
+	return err
 }
 
 // callAPI creates a collection and a job over HTTP, like another program.

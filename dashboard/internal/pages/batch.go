@@ -119,7 +119,7 @@ func batchVerbs(b *chime.BatchInfo, can Can) (verbs []render.Verb) {
 	if can.Operate && b.State == chime.BatchOpen {
 		verbs = append(verbs, sealBatch)
 	}
-	if can.Operate && b.Left > 0 {
+	if can.Operate && (!ended || b.Left > 0) {
 		verbs = append(verbs, recountBatch)
 	}
 	if can.Operate && !ended && b.State != chime.BatchCancelled {
