@@ -45,7 +45,7 @@ packages() { grep -E "$@" "$tmp/packages"; } # those whose folder fits a pattern
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
 plain="$plain|/redisstore/internal/|/internal/(batchmodel|blocked|definition|format|groupmodel|history|jobfind|login|long|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
 # The commit chooses one of six parts, each with all seeds (internal/long: the remainder of 8). The others have no detector, which is slow, and no bench, contract, http.
-parts='/redisstore(/embedded)?$|/httpapi/contract$ /tests/(queues|workers)$ /httpapi$|/internal/(overview|sim)$|/examples/http$ /tests/jobs$ /tests/(scheduler|sealing)$|/dashboard(/internal/pages)?$ /tests/real|/cmd/chime$|/bench$'
+parts='/redisstore(/embedded)?$|/httpapi/contract$ /tests/(queues|workers)$ /httpapi$|/internal/(overview|sim)$|/examples/http$|/tests/batches$ /tests/jobs$ /tests/(scheduler|sealing)$|/dashboard(/internal/pages)?$ /tests/real|/cmd/chime$|/bench$'
 case $CHIME_SEEDS in *[!0-9]*) rests='^$' ;; *) rests=$(echo "$parts" | tr ' ' '\n' | sed "$((CHIME_SEEDS / 8 % 6 + 1))d" | paste -sd '|' -) ;; esac
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go). It leaves out Lua's interpreter. It must not leave out
