@@ -87,6 +87,9 @@ func (o *outcomes) addUnknownGrowth(growth *batch.Growth, began time.Time) {
 	if o.growths == nil {
 		o.growths = make(map[jobKey]*unsealedCall)
 	}
+	if len(o.growths) == 0 || began.Before(o.grown) {
+		o.grown = began
+	}
 	for _, item := range call.items {
 		job := jobKey{growth.Partition, item.id}
 		if before := o.growths[job]; before != nil { // another caller has added the same job at the same time
@@ -134,4 +137,19 @@ func (o *outcomes) forgetGrowth(partition protocol.Partition, call *unsealedCall
 	}
 	o.unknown -= len(call.items)
 	call.items = nil
+}
+
+// boundGrowths removes growths that are too old, and others if there are too many jobs with unknown outcomes. It looks at all of them only if one is removed.
+func (o *outcomes) boundGrowths(now time.Time) {
+	if len(o.growths) == 0 || o.unknown <= maxOutcomes/2 && now.Sub(o.grown) <= outcomeAge {
+		return
+	}
+	o.grown = now
+	for job, call := range o.growths {
+		if o.unknown > maxOutcomes/2 || now.Sub(call.began) > outcomeAge {
+			o.forgetGrowth(job.partition, call)
+		} else if call.began.Before(o.grown) {
+			o.grown = call.began
+		}
+	}
 }

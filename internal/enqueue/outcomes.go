@@ -46,6 +46,7 @@ type outcomes struct {
 	oldest   list.List                // of knownJob, by age
 	unsealed map[protocol.Partition]*unsealedCall
 	growths  map[jobKey]*unsealedCall // unsealed calls that have added jobs to batches, by these jobs
+	grown    time.Time                // no growth began earlier
 	unknown  int                      // jobs in unsealed and growths
 }
 
@@ -242,11 +243,7 @@ func (o *outcomes) bound(now time.Time) {
 			o.forget(partition)
 		}
 	}
-	for job, call := range o.growths {
-		if o.unknown > maxOutcomes/2 || now.Sub(call.began) > outcomeAge {
-			o.forgetGrowth(job.partition, call)
-		}
-	}
+	o.boundGrowths(now)
 	for element := o.oldest.Front(); element != nil; element = o.oldest.Front() {
 		if o.oldest.Len()+o.unknown <= maxOutcomes && now.Sub(element.Value.(knownJob).at) <= outcomeAge {
 			break
