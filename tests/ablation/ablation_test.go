@@ -52,6 +52,7 @@ var guards = []guard{
 	{"jobs that are not taken ahead", "redisstore/scripts/lib/suspects.lua", "      vanished = true\n", "", "redisstore", "TestAJobWhoseHolderVanishedIsNotTakenAhead"},
 	{"other jobs beside a suspect", "redisstore/scripts/sessions/reap.lua", " or not beside then", " or true then", "redisstore", "TestACrashOfASuspectBesideAnotherJobIsUncertain"},
 	{"jobs of other queues beside a suspect", "internal/work/beside.go", "call.Beside = b.state != alone", "call.Beside = false", "tests/workers", "TestAJobOfAnotherQueueCountsBesideASuspect"},
+	{"limit of running jobs", "redisstore/scripts/lib/queuelimit.lua", "if limit.running > 0 then most = limit.running - math.max(limit.flights - ending, 0) end", "", "tests/real", "TestALimitIsASemaphore"},
 	{"starts of a limit", "redisstore/scripts/lib/queuelimit.lua", "limit.starts - math.max(limit.used - back, 0)", "limit.starts", "redisstore", "TestRandomCallsUnderALimitCountWhatIsHeld"},
 	{"limit that cannot be read", "redisstore/scripts/lib/queuelimit.lua", "if limit.unreadable then return 0 end\n  local most", "local most", "redisstore", "TestALimitThatNobodyCanReadHoldsTheQueue"},
 	{"clamp of lapses", "redisstore/scripts/lib/lapse.lua", "if lapse ~= ms then", "lapse = ms or lapse\n  if false then", "redisstore", "TestALapseTooFarAheadIsCorrected"},
