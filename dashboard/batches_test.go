@@ -148,7 +148,7 @@ func TestTheListOfBatchesSendsFewCommands(t *testing.T) {
 		wants(t, "the queues", send(d, "GET", "/queues"), 200) // this reads what all pages share
 		var c counter
 		server.Client().AddHook(&c)
-		for page, most := range map[string]int64{"/batches": 250, "/batches?state=ended": 800, "/batches?state=in+progress": 100, "/batches/7": 50} {
+		for page, most := range map[string]int64{"/batches": 250, "/batches?state=ended": 800, "/batches?state=in-progress": 100, "/batches/7": 50} {
 			before := c.commands.Load()
 			wants(t, page, send(d, "GET", page), 200)
 			if n := c.commands.Load() - before; n > most || n == 0 {
@@ -242,7 +242,7 @@ func TestBatchesAreListedInPartsAndByState(t *testing.T) {
 		if len(ids) != 250 || ids[0] != "import-249" || ids[249] != "import-000" {
 			t.Errorf("%d batches are listed, from %q on", len(ids), ids)
 		}
-		got := send(d, "GET", "/batches?state=in+progress")
+		got := send(d, "GET", "/batches?state=in-progress")
 		wants(t, "in progress", got, 200, `id="row-import-007"`, `id="row-import-107"`, `id="row-import-207"`, "3 found among 3")
 		lacks(t, "in progress", got, "import-001", `rel="next"`)
 		wants(t, "with a prefix", send(d, "GET", "/batches?state=done&prefix=import-01"), 200, "None of the batches that were read so far matches.", ">Continue</a>", "0 found among 200")

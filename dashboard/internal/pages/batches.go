@@ -19,20 +19,28 @@ const (
 // The values of the parameter state that are not a state of a batch.
 const (
 	allBatches = "all"
-	inProgress = "in progress" // those that have not ended
+	inProgress = "in-progress" // those that have not ended
 )
 
 var batchTabs = []string{allBatches, inProgress, string(chime.BatchEnded), string(chime.BatchDone), string(chime.BatchCancelled)}
 
 // Batches is a list of batches, the newest first.
 type Batches struct {
-	State  string   // the open tab
-	States []string // the tabs
-	Prefix string   // the beginning of the IDs; empty: any
+	State  string // the open tab
+	Prefix string // the beginning of the IDs; empty: any
 	Rows   []BatchRow
 	Next   string // the cursor of the next page; empty: this is the last page
 	Later  bool   // this is not the first page
 	Looked int    // number of batches that were read
+}
+
+// Tabs returns the tabs of the list: their names, and their values of the parameter state.
+func (*Batches) Tabs() (tabs []render.Pair) {
+	for _, state := range batchTabs {
+		tabs = append(tabs, render.Pair{Name: strings.ReplaceAll(state, "-", " "), Value: state})
+	}
+	tabs[0].Value = "" // all is the default
+	return tabs
 }
 
 // Filtered reports whether not all batches are listed.
@@ -57,7 +65,7 @@ func (s *Site) Batches(ctx context.Context, r *Request) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	m := &Batches{State: state, States: batchTabs, Prefix: r.Query.Get("prefix"), Later: r.Query.Get("after") != ""}
+	m := &Batches{State: state, Prefix: r.Query.Get("prefix"), Later: r.Query.Get("after") != ""}
 	after := r.Query.Get("after")
 	key := fmt.Sprintf("%s %q %d %q", state, m.Prefix, limit, after)
 	found, err := s.batchLists.get(ctx, key, r.Live, func(ctx context.Context, _ *batchList) (*batchList, error) {
