@@ -23,6 +23,9 @@ func (c *call) audit(a *answer) {
 	if c.task != "" {
 		of = append(of, "task", cut(c.task, maxLogged))
 	}
+	if c.batch != "" {
+		of = append(of, "batch", cut(c.batch, maxLogged))
+	}
 	if c.tasks > 0 {
 		of = append(of, "count", c.tasks)
 	}

@@ -31,5 +31,10 @@ type backend interface {
 	AwaitTask(ctx context.Context, n resource.TaskName, queue string)
 	GetTask(ctx context.Context, n resource.TaskName, queue string) (*resource.TaskView, error)
 	DeleteTask(ctx context.Context, n resource.TaskName, queue string) (existed bool, err error)
+	AddBatch(ctx context.Context, collection string, b *resource.Batch) (*resource.BatchView, error)
+	ListBatches(ctx context.Context, collection, state string, skip, top int, after string) (found []*resource.BatchView, next string, err error)
+	GetBatch(ctx context.Context, n resource.BatchName) (*resource.BatchView, error)
+	CancelBatch(ctx context.Context, n resource.BatchName) (*resource.BatchView, error)
+	DeleteBatch(ctx context.Context, n resource.BatchName) (existed bool, err error)
 	Preview(ctx context.Context, j *resource.Job, count int) (next []time.Time, text string, err error)
 }

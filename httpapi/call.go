@@ -27,7 +27,7 @@ import (
 //  3. the sender is unknown: 401, or 403 if only this machine may send
 //  4. its principal sends too many requests: 429
 //  5. no such path 404, no such method 405, no such api-version 400
-//  6. a name that no collection, job or task can have: 404, for a PUT 400
+//  6. a name that no collection, job, task or batch can have: 404, for a PUT 400
 //  7. its principal may not read the collection: 404, as for a missing one; may not do this: 403
 //  8. its body is not JSON or is too long: 415, 413, 400
 //  9. the handler of the route: parameters and conditions, then the store
@@ -45,6 +45,7 @@ type call struct {
 	query     url.Values
 	name      resource.JobName // from the path; empty: the path has none
 	task      string           // from the path, or the one that was added; empty: none, or several
+	batch     string           // from the path, or the one that was added; empty: none
 	tasks     int              // that are added; 0: the route adds none
 	text      []byte           // the body, of routes that have one
 	parts     int              // of the body, each as long as other bodies may be: the writes that it counts as
@@ -211,7 +212,7 @@ func (c *call) found(e endpoint) error {
 // named checks the names in the path.
 func (c *call) named(endpoint) error {
 	c.name = resource.JobName{Collection: c.r.PathValue("collection"), Job: c.r.PathValue("job")}
-	c.task = c.r.PathValue("task")
+	c.task, c.batch = c.r.PathValue("task"), c.r.PathValue("batch")
 	switch {
 	case strings.Contains(c.route.path, "{collection}") && !collectionForm.MatchString(c.name.Collection):
 		return c.noName("collection", c.name.Collection, "1 to 40 of A-Z a-z 0-9 _ -, a letter or a digit first")
@@ -219,6 +220,8 @@ func (c *call) named(endpoint) error {
 		return c.noName("job", c.name.Job, "1 to 100 of A-Z a-z 0-9 _ . -, a letter or a digit first")
 	case strings.Contains(c.route.path, "{task}") && !jobForm.MatchString(c.task):
 		return c.noName("task", c.task, "1 to 100 of A-Z a-z 0-9 _ . -, a letter or a digit first")
+	case strings.Contains(c.route.path, "{batch}") && !jobForm.MatchString(c.batch):
+		return c.noName("batch", c.batch, "1 to 100 of A-Z a-z 0-9 _ . -, a letter or a digit first")
 	}
 	return nil
 }

@@ -25,19 +25,20 @@ type fakeBackend struct {
 	history     []service.Execution // the newest first
 	unfinished  bool                // enable, disable and delete of collections leave work in the background
 
-	calls int                             // to anything
-	err   error                           // the error of every call, if it is not nil
-	hook  func(ctx context.Context) error // instead of err
-	key   string                          // of the last RunJob
-	when  service.Condition               // of the last change
-	page  service.Page                    // of the last list
-	tasks map[resource.TaskName]*resource.TaskView
-	wait  func(ctx context.Context) // AwaitTask; nil: the task has ended
-	past  service.HistoryPage       // of the last history
+	calls   int                             // to anything
+	err     error                           // the error of every call, if it is not nil
+	hook    func(ctx context.Context) error // instead of err
+	key     string                          // of the last RunJob
+	when    service.Condition               // of the last change
+	page    service.Page                    // of the last list
+	tasks   map[resource.TaskName]*resource.TaskView
+	batches map[resource.BatchName]*resource.BatchView
+	wait    func(ctx context.Context) // AwaitTask; nil: the task has ended
+	past    service.HistoryPage       // of the last history
 }
 
 func newFakeBackend(collections ...string) *fakeBackend {
-	f := &fakeBackend{collections: map[string]*service.Collection{}, jobs: map[resource.JobName]*service.Job{}, tasks: map[resource.TaskName]*resource.TaskView{}}
+	f := &fakeBackend{collections: map[string]*service.Collection{}, jobs: map[resource.JobName]*service.Job{}, tasks: map[resource.TaskName]*resource.TaskView{}, batches: map[resource.BatchName]*resource.BatchView{}}
 	for _, name := range collections {
 		f.collections[name] = &service.Collection{Name: name, Revision: f.next(), State: "Enabled", Collection: readCollection()}
 	}

@@ -35,6 +35,12 @@ var neededFor = map[string]string{
 	"POST /jobCollections/{collection}/tasks":          "write",
 	"GET /jobCollections/{collection}/tasks/{task}":    "read",
 	"DELETE /jobCollections/{collection}/tasks/{task}": "write",
+
+	"GET /jobCollections/{collection}/batches":                 "read",
+	"POST /jobCollections/{collection}/batches":                "write",
+	"GET /jobCollections/{collection}/batches/{batch}":         "read",
+	"DELETE /jobCollections/{collection}/batches/{batch}":      "write",
+	"POST /jobCollections/{collection}/batches/{batch}/cancel": "write",
 }
 
 // success is the status of each route on an existing resource.
@@ -46,7 +52,8 @@ var absent = map[string]int{
 	"DELETE /jobCollections/{collection}":            http.StatusNoContent,
 	"DELETE /jobCollections/{collection}/jobs/{job}": http.StatusNoContent,
 
-	"DELETE /jobCollections/{collection}/tasks/{task}": http.StatusNoContent,
+	"DELETE /jobCollections/{collection}/tasks/{task}":    http.StatusNoContent,
+	"DELETE /jobCollections/{collection}/batches/{batch}": http.StatusNoContent,
 }
 
 func TestEveryRouteNeedsWhatTheTableSays(t *testing.T) {
@@ -80,6 +87,9 @@ func bodyOf(r *route) string {
 	case r.method == http.MethodPatch, r.needs == Admin:
 		return `{}`
 	}
+	if strings.HasSuffix(r.path, "/batches") {
+		return `{"id": "import", "value": [{"job": {"name": "mail.send"}}]}`
+	}
 	return `{"action": {"type": "https", "request": {"uri": "https://example.com/r"}}}`
 }
 
@@ -108,9 +118,11 @@ func TestAPermissionOpensItsRoutesOnItsCollectionsOnly(t *testing.T) {
 					backend.addJob("foreign-there", "report")
 					backend.addTask("own-there", "order")
 					backend.addTask("foreign-there", "order")
+					backend.addBatch("own-there", "old")
+					backend.addBatch("foreign-there", "old")
 					before := backend.revision
 
-					target := mount + strings.NewReplacer("{collection}", c.name, "{job}", "report", "{task}", "order", "{$}", "").Replace(r.path) + "?api-version=2016-03-01"
+					target := mount + strings.NewReplacer("{collection}", c.name, "{job}", "report", "{task}", "order", "{batch}", "old", "{$}", "").Replace(r.path) + "?api-version=2016-03-01"
 					got := send(api, r.method, target, bodyOf(&r))
 
 					aboutOne := strings.Contains(r.path, "{collection}")
@@ -153,7 +165,7 @@ func TestAForeignCollectionLooksLikeAMissingOne(t *testing.T) {
 			continue
 		}
 		asked := func(collection string) string {
-			target := strings.NewReplacer("{collection}", collection, "{job}", "report", "{task}", "order").Replace(r.path)
+			target := strings.NewReplacer("{collection}", collection, "{job}", "report", "{task}", "order", "{batch}", "old").Replace(r.path)
 			got := send(api, r.method, target, bodyOf(&r), "X-Request-Id: same")
 			return strings.ReplaceAll(got.Body.String(), collection, "NAME")
 		}

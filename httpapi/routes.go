@@ -10,7 +10,7 @@ import (
 // A route is one method of one path. The table of routes is complete: the mux, Allow, GET / and the tests are built from it.
 type route struct {
 	method string
-	path   string     // below the mount point; {collection}, {job} and {task} are names
+	path   string     // below the mount point; {collection}, {job}, {task} and {batch} are names
 	needs  Permission // 0: any principal
 	open   bool       // to everybody, without authentication
 	body   bool       // it has a JSON body
@@ -24,6 +24,8 @@ const (
 	jobPath        = collectionPath + "/jobs/{job}"
 	tasksPath      = collectionPath + "/tasks"
 	taskPath       = tasksPath + "/{task}"
+	batchesPath    = collectionPath + "/batches"
+	batchPath      = batchesPath + "/{batch}"
 )
 
 // armPrefix is the second place of the routes of collections: Azure's resource manager had them there.
@@ -57,6 +59,12 @@ func routes() []route {
 		{method: "POST", path: tasksPath, needs: Write, body: true, large: true, op: "post tasks", serve: postTasks},
 		{method: "GET", path: taskPath, needs: Read, serve: getTask},
 		{method: "DELETE", path: taskPath, needs: Write, op: "delete task", serve: deleteTask},
+
+		{method: "GET", path: batchesPath, needs: Read, serve: listBatches},
+		{method: "POST", path: batchesPath, needs: Write, body: true, large: true, op: "post batch", serve: postBatch},
+		{method: "GET", path: batchPath, needs: Read, serve: getBatch},
+		{method: "DELETE", path: batchPath, needs: Write, op: "delete batch", serve: deleteBatch},
+		{method: "POST", path: batchPath + "/cancel", needs: Write, op: "cancel batch", serve: cancelBatch},
 
 		{method: "POST", path: "/preview", body: true, serve: preview},
 	}

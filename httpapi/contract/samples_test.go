@@ -18,7 +18,7 @@ const mount = "https://jobs.example.com"
 
 // url is a URL for an operation.
 func (o operation) url() string {
-	return mount + strings.NewReplacer("{collection}", "demo", "{job}", "report", "{task}", "order-42").Replace(o.path)
+	return mount + strings.NewReplacer("{collection}", "demo", "{job}", "report", "{task}", "order-42", "{batch}", "import-7").Replace(o.path)
 }
 
 // request builds a request without sending it.

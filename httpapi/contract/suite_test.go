@@ -134,6 +134,24 @@ func ordinaryLife(t *testing.T, server *embedded.Server) []*wire {
 	w.want(t, 400, "queue", "DELETE", tasks+"/order-42?queue=/", "")
 	w.want(t, 403, "target_forbidden", "POST", tasks, `{"job": {"name": "invoice"}}`)
 
+	const batches, batch = demo + "/batches", `{"id": "import-7", "note": "by anna", "keep": "P2D", "doneWithoutCancelled": true, "done": {"name": "mail.send"}, "ended": {"name": "mail.send"},
+		"value": [{"job": {"name": "mail.send"}, "in": "PT1H", "id": "first"}, {"action": {"type": "https", "request": {"uri": "https://example.com/"}}, "in": "PT1H"}]}`
+	ok(200, "POST", batches, batch)
+	ok(200, "POST", batches, batch) // it exists
+	ok(200, "GET", tasks+"/first", "")
+	ok(200, "GET", batches+"/import-7", "")
+	ok(200, "GET", batches+"?$top=1&$filter=state%20eq%20'Running'", "")
+	w.want(t, 409, "batch_state", "POST", batches, `{"id": "import-7", "value": [{"job": {"name": "mail.send"}}]}`)
+	w.want(t, 409, "batch_state", "DELETE", batches+"/import-7", "")
+	ok(200, "POST", batches+"/import-7/cancel", "")
+	ok(200, "DELETE", batches+"/import-7", "")
+	ok(204, "DELETE", batches+"/import-7", "")
+	w.want(t, 404, "not_found", "GET", batches+"/import-7", "")
+	w.want(t, 404, "not_found", "POST", batches+"/import-7/cancel", "")
+	w.want(t, 400, "note_size", "POST", batches, `{"note": "`+strings.Repeat("x", 1025)+`", "value": [`+task+`]}`)
+	w.want(t, 400, "filter", "GET", batches+"?$filter=odd", "")
+	w.want(t, 403, "target_forbidden", "POST", batches, `{"value": [`+task+`], "done": {"name": "invoice"}}`)
+
 	w.want(t, 400, "unknown_field", "PUT", report, `{"actions": {}}`)
 	w.want(t, 400, "time_syntax", "PUT", report, `{"startTime": "soon", "action": {"type": "http", "request": {"uri": "http://example.com"}}}`)
 	w.want(t, 400, "destination_blocked", "PUT", report, `{"action": {"type": "http", "request": {"uri": "http://127.0.0.1/"}}}`)
@@ -213,8 +231,13 @@ func runs(t *testing.T, server *embedded.Server) []*wire {
 	}
 	w.want(t, 201, "", "PUT", report, `{"action": {"type": "http", "request": {"uri": "http://chime.invalid/"}, "retryPolicy": {"retryType": "fixed", "retryCount": 1},
 		"errorAction": {"type": "http", "request": {"uri": "http://chime.invalid/failed"}, "retryPolicy": {"retryType": "none"}}}, "chime": {"disableAfter": 3, "history": {"keep": 5, "body": "always"}}}`)
+	w.want(t, 200, "", "POST", demo+"/batches", `{"id": "import", "value": [{"job": {"name": "mail.send"}}], "done": {"name": "mail.send"}}`)
 	time.Sleep(2 * time.Minute)
 	synctest.Wait()
+	if x := w.send(t, "GET", demo+"/batches/import", ""); !strings.Contains(string(x.got), `"state":"done"`) || !strings.Contains(string(x.got), `"doneTime":`) {
+		t.Errorf("%v\nwant a batch that is done", x)
+	}
+	w.want(t, 409, "batch_state", "POST", demo+"/batches/import/cancel", "")
 	x := w.send(t, "GET", report+"/history", "")
 	var history struct {
 		Value []struct {

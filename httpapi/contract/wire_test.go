@@ -95,6 +95,8 @@ func (o operation) body() string {
 		return `{}`
 	case o.path == "/jobCollections/{collection}/tasks":
 		return task
+	case o.path == "/jobCollections/{collection}/batches":
+		return `{"value": [` + task + `]}`
 	}
 	return weekly
 }

@@ -56,13 +56,19 @@ func ReadTasks(text []byte) (tasks []*Task, many bool, mistakes []problem.Mistak
 	}
 	in.Ignore("value")
 	in.Done()
+	tasks = readTaskList(r, in, value)
+	return tasks, true, r.Mistakes()
+}
+
+// readTaskList reads an array of 1 to 500 tasks, the field value of an object.
+func readTaskList(r *body.Reader, in *body.ObjectReader, value *body.Value) (tasks []*Task) {
 	if value.Kind != body.Array {
 		in.Wrong("value", "type", "want an array of tasks")
-		return nil, true, r.Mistakes()
+		return nil
 	}
 	if n := len(value.Items); n < 1 || n > maxTasks {
 		r.Add(value, problem.Mistake{Code: "task_count", Field: "value", Value: strconv.Itoa(n), Detail: "want 1 to 500 tasks"})
-		return nil, true, r.Mistakes()
+		return nil
 	}
 	for i, item := range value.Items {
 		path := "value[" + strconv.Itoa(i) + "]"
@@ -71,7 +77,7 @@ func ReadTasks(text []byte) (tasks []*Task, many bool, mistakes []problem.Mistak
 		}
 		tasks = append(tasks, readTask(r.Object(item, path), path+"."))
 	}
-	return tasks, true, r.Mistakes()
+	return tasks
 }
 
 func readTask(in *body.ObjectReader, prefix string) *Task {

@@ -10,6 +10,7 @@ type TaskView struct {
 	ID      string
 	Queue   string
 	Group   string // of a task that has not ended; empty: none
+	Batch   string // of which it is a member; empty: none, or it has ended
 	Job     string // the name of the job; empty: it is an action of another type
 	State   string // waiting, delayed, retrying, running, parked, dead or done
 	Outcome string // of a task that is done: done, cancelled, superseded or expired
@@ -26,6 +27,7 @@ type taskJSON struct {
 	ID           string          `json:"id"`
 	Queue        string          `json:"queue"`
 	Group        string          `json:"group,omitempty"`
+	Batch        string          `json:"batch,omitempty"`
 	Job          string          `json:"job,omitempty"`
 	State        string          `json:"state"`
 	Outcome      string          `json:"outcome,omitempty"`
@@ -44,7 +46,7 @@ type taskJSON struct {
 // Append appends the answer's JSON, without a newline.
 func (v *TaskView) Append(to []byte) []byte {
 	return appendJSON(to, taskJSON{
-		ID: v.ID, Queue: v.Queue, Group: v.Group, Job: v.Job, State: v.State, Outcome: v.Outcome, Attempt: v.Attempt,
+		ID: v.ID, Queue: v.Queue, Group: v.Group, Batch: v.Batch, Job: v.Job, State: v.State, Outcome: v.Outcome, Attempt: v.Attempt,
 		EnqueuedTime: Time(v.Enqueued), DueTime: Time(v.Due), ExpiryTime: Time(v.Expires), StartTime: Time(v.Started), EndTime: Time(v.Ended),
 		KeptUntil: Time(v.KeptUntil), Message: v.Message, Stack: v.Stack, Result: v.Result,
 	})

@@ -72,6 +72,7 @@ type Service struct {
 	schedules   *chime.Schedules
 	jobs        *chime.Jobs
 	queues      *chime.Queues
+	batches     *chime.Batches
 	enqueuer    *chime.Enqueuer // of tasks
 	collections *collection.Records
 	log         *slog.Logger
@@ -96,6 +97,7 @@ func New(options Options) *Service {
 		options: options, log: cmp.Or(options.Logger, slog.Default()),
 		schedules: chime.NewSchedules(options.Store), jobs: chime.NewJobs(options.Store),
 		queues:      chime.NewQueues(options.Store),
+		batches:     chime.NewBatches(options.Store),
 		enqueuer:    chime.NewEnqueuer(options.Store, chime.EnqueuerOptions{Logger: options.Logger}),
 		collections: collection.New(options.Store),
 		unfinished:  make(chan struct{}, 1), searched: map[string]time.Time{},

@@ -96,6 +96,7 @@ type taskAddition struct {
 	limits     *resource.Collection
 	queue      string // of tasks that name none
 	key        string // of the request; empty: none
+	batch      string // to which the tasks belong; empty: none
 	alone      bool   // the request has one task
 	permitted  map[[2]string]bool
 	grouped    map[string]bool    // queues that may have groups
@@ -210,7 +211,9 @@ func (t *taskAddition) item(task *resource.Task, i int) (chime.Item, error) {
 	id := taskid.ID{Collection: t.collection.Name, Creation: t.collection.Creation, Task: task.ID}
 	switch {
 	case t.key != "":
-		id.Task = t.keyedID(i)
+		id.Task = "key-" + numbered(t.key, i)
+	case t.batch != "" && task.ID == "": // the request may be repeated
+		id.Task = "batch-" + numbered(t.batch, i)
 	case task.ID == "":
 		id.Task = strings.ToLower(rand.Text())
 	}
@@ -263,10 +266,10 @@ func (t *taskAddition) options(task *resource.Task) (options []chime.EnqueueOpti
 	return options
 }
 
-// keyedID is the ID of a task of a request with a key: the request has the same tasks whenever it is repeated.
-func (t *taskAddition) keyedID(i int) string {
-	sum := sha256.Sum256([]byte(t.key + "\x00" + strconv.Itoa(i)))
-	return "key-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:15]))
+// numbered is the end of the ID of a task of a request with a key, or of a batch: the request has the same tasks whenever it is repeated.
+func numbered(key string, i int) string {
+	sum := sha256.Sum256([]byte(key + "\x00" + strconv.Itoa(i)))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:15]))
 }
 
 // DeleteTask ends a task: one that waits is removed, and a worker that holds it is asked to end it. It reports whether there was one. A kept result

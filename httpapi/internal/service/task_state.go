@@ -11,6 +11,7 @@ import (
 	"github.com/chimejobs/chime/httpapi/action"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
+	"github.com/chimejobs/chime/httpapi/internal/taskid"
 	"github.com/chimejobs/chime/internal/wire"
 )
 
@@ -52,6 +53,9 @@ func (s *Service) taskView(n resource.TaskName, info *chime.JobInfo) *resource.T
 		ID: n.Task, Queue: info.Queue, Group: info.Group, State: taskState(info.State), Outcome: string(info.Outcome), Attempt: info.Attempt,
 		Enqueued: info.Enqueued, Due: info.Due, Expires: info.Expires, Started: info.Started, Ended: info.Ended, KeptUntil: info.KeptUntil,
 		Message: cutText(message, maxMessage), Stack: stack, Result: taskResult(info.Result),
+	}
+	if id, ok := taskid.ParseBatch(info.Batch); ok {
+		v.Batch = id.Batch
 	}
 	if info.Name != action.JobName {
 		v.Job = info.Name

@@ -1,4 +1,4 @@
-// Package taskid is the form of the IDs of tasks. The service creates them, and the sender recognizes them.
+// Package taskid is the form of the IDs of tasks and of batches. The service creates them, and the sender recognizes them.
 package taskid
 
 import (
@@ -35,6 +35,35 @@ func Parse(text string) (id ID, ok bool) {
 	n, err := strconv.ParseInt(creation, 36, 64)
 	if id = (ID{collection, n, task}); err != nil || id.String() != text {
 		return ID{}, false
+	}
+	return id, true
+}
+
+// A BatchID is the ID of a batch: "demo:batch/kz2t1f3q9o/import-7".
+type BatchID struct {
+	Collection string
+	Creation   int64 // of the collection
+	Batch      string
+}
+
+const batchMark = "batch/"
+
+// String is the ID of the batch.
+func (id BatchID) String() string {
+	return id.Collection + ":" + batchMark + strconv.FormatInt(id.Creation, 36) + "/" + id.Batch
+}
+
+// ParseBatch reads the result of String; ok is false for every other text.
+func ParseBatch(text string) (id BatchID, ok bool) {
+	collection, rest, found := strings.Cut(text, ":")
+	rest, marked := strings.CutPrefix(rest, batchMark)
+	creation, batch, divided := strings.Cut(rest, "/")
+	if !found || !marked || !divided || collection == "" || !Form.MatchString(batch) {
+		return BatchID{}, false
+	}
+	n, err := strconv.ParseInt(creation, 36, 64)
+	if id = (BatchID{collection, n, batch}); err != nil || id.String() != text {
+		return BatchID{}, false
 	}
 	return id, true
 }

@@ -24,3 +24,15 @@ func TestOtherIDsAreNoTasks(t *testing.T) {
 		}
 	}
 }
+
+func TestTheIDOfABatchIsReadBack(t *testing.T) {
+	id := BatchID{Collection: "demo", Creation: 1_700_000_000_000_000, Batch: "import-7"}
+	if got, ok := ParseBatch(id.String()); !ok || got != id {
+		t.Errorf("%s is read as %+v, %v", id, got, ok)
+	}
+	for _, text := range []string{"", "demo", "demo:task/kz/import", "demo:batch/KZ/import", "demo:batch/kz/", "demo:batch/kz/a#done", ":batch/kz/a", "demo:batch/-/a"} {
+		if got, ok := ParseBatch(text); ok {
+			t.Errorf("%q is read as %+v", text, got)
+		}
+	}
+}
