@@ -69,7 +69,7 @@ func (p *Poller) Charts(ctx context.Context, s *Snapshot, w Window, queue string
 	}
 	step := w.fine()
 	to := s.At.Truncate(min(forms[w].cell, step))
-	all, change, err := p.archive.readOn(ctx, p.queues, names, step, w.back(), s.At)
+	all, change, err := p.entries(ctx, names, step, w.back(), s.At)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +82,17 @@ func (p *Poller) Charts(ctx context.Context, s *Snapshot, w Window, queue string
 		p.mu.Unlock()
 	}
 	return c, nil
+}
+
+// entries returns the samples of queues. Those of the last hour were read by Poll, except for a queue that is not among the busiest.
+func (p *Poller) entries(ctx context.Context, queues []string, step, back time.Duration, now time.Time) (map[string][]entry, int, error) {
+	if p.mu.Lock(); step == p.hour.step && back <= p.hour.back && p.hour.has(queues) {
+		defer p.mu.Unlock()
+		all, change := p.hour.entriesOf(queues)
+		return all, change, nil
+	}
+	p.mu.Unlock()
+	return p.archive.readOn(ctx, p.queues, queues, step, back, now)
 }
 
 // sum adds the samples of queues to points.

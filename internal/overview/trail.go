@@ -24,10 +24,12 @@ const (
 type trail struct {
 	step, back time.Duration
 	queues     map[string]*sampled
+	change     int // number of readings of queues
 }
 
 type sampled struct {
 	samples []chime.Sample // oldest first
+	entries []entry        // the same for Charts; never changed
 	read    time.Time
 }
 
@@ -58,6 +60,7 @@ func (t *trail) read(ctx context.Context, store *chime.Queues, queues []*chime.Q
 	some = slices.DeleteFunc(some, func(q *chime.QueueInfo) bool { return now.Sub(t.queues[q.Name].read) < again })
 	slices.SortStableFunc(some, func(a, b *chime.QueueInfo) int { return t.queues[a.Name].read.Compare(t.queues[b.Name].read) })
 	some = some[:min(len(some), atOnce)]
+	t.change += len(some)
 	var group sync.WaitGroup
 	failed := make([]error, len(some))
 	for i, q := range some {
@@ -82,6 +85,10 @@ func (t *trail) catchUp(ctx context.Context, store *chime.Queues, queue string, 
 	}
 	known.samples = append(known.samples, fresh...)
 	known.samples = slices.DeleteFunc(known.samples, func(s chime.Sample) bool { return s.At.Before(now.Add(-t.back)) })
+	known.entries = make([]entry, len(known.samples))
+	for i := range known.samples {
+		known.entries[i] = entryOf(&known.samples[i])
+	}
 	known.read = now
 	return nil
 }
@@ -102,6 +109,22 @@ func (t *trail) of(queue string) []chime.Sample {
 		return q.samples
 	}
 	return nil
+}
+
+// has reports whether the trail reads all these queues.
+func (t *trail) has(queues []string) bool {
+	return t.queues != nil && !slices.ContainsFunc(queues, func(queue string) bool { return t.queues[queue] == nil })
+}
+
+// entriesOf returns the samples of some queues, as far as they were read, and the number of changes.
+func (t *trail) entriesOf(queues []string) (all map[string][]entry, change int) {
+	all = map[string][]entry{}
+	for _, queue := range queues {
+		if q := t.queues[queue]; q != nil && !q.read.IsZero() {
+			all[queue] = q.entries
+		}
+	}
+	return all, t.change
 }
 
 // charts returns the traffic of a queue in a window, from samples.

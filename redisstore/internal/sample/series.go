@@ -12,7 +12,11 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-const entriesTogether = 500 // read in a round trip
+const (
+	entriesTogether = 500 // read in a round trip
+	// Of a range with so many steps, the entries and the one before them are read with one command. If something changes seldom, it reads older ones too.
+	shortRange = 100
+)
 
 // A Series reads the samples of one partition: first the range of sampled minutes and the newest entry before the requested range, then
 // some hundred requested entries at a time. Call Ask, run the pipeline and call Read until Ask adds no command. Then call MergeInto.
@@ -23,7 +27,8 @@ type Series struct {
 	from, to int64  // Unix ms; the first, and the end (exclusive)
 
 	looked       *redis.SliceCmd
-	before, page *redis.XMessageSliceCmd
+	back         *redis.XMessageSliceCmd // of a short range: all entries and the one before, newest first
+	before, page *redis.XMessageSliceCmd // of a longer one
 	done         bool
 
 	since, until int64 // the first sampled step, and the end (exclusive)
@@ -51,6 +56,10 @@ func (s *Series) Ask(ctx context.Context, pipe redis.Pipeliner) {
 	next := s.from
 	if s.looked == nil {
 		s.looked = pipe.HMGet(ctx, s.sampled, "since", "minute")
+		if steps := (s.to - s.from) / s.step; steps <= shortRange { // an entry is the only one of its step
+			s.back = pipe.XRevRangeN(ctx, s.entered, strconv.FormatInt(s.to-1, 10), "-", steps+1)
+			return
+		}
 		s.before = pipe.XRevRangeN(ctx, s.entered, strconv.FormatInt(s.from-1, 10), "-", 1)
 	} else if n := len(s.entries); n > 0 {
 		next = s.entries[n-1].At.UnixMilli() + s.step
@@ -74,6 +83,12 @@ func (s *Series) Read() {
 			s.until += s.step
 		}
 		s.until -= s.until % s.step // the current hour is not written yet
+	}
+	if s.back != nil {
+		s.readBack()
+		return
+	}
+	if s.anchor == nil && s.entries == nil {
 		for _, message := range s.before.Val() {
 			if entry, ok := Parse(message); ok {
 				s.anchor = &entry
@@ -86,6 +101,21 @@ func (s *Series) Read() {
 		}
 	}
 	s.done = len(s.page.Val()) < entriesTogether || len(s.entries) == 0
+}
+
+// readBack reads the answer for a short range.
+func (s *Series) readBack() {
+	s.done = true
+	for _, message := range s.back.Val() {
+		switch entry, ok := Parse(message); {
+		case !ok:
+		case entry.At.UnixMilli() >= s.from:
+			s.entries = append(s.entries, entry)
+		case s.anchor == nil:
+			s.anchor = &entry
+		}
+	}
+	slices.Reverse(s.entries)
 }
 
 // MergeInto adds the samples to those of other partitions. Between two entries nothing has changed, except what the later one covers.
