@@ -143,7 +143,11 @@ func (p *orderedPager) begin(ctx context.Context) error {
 				source.last = mark{p.cursor.score, p.cursor.member, unknownRank}
 				continue
 			}
-			p.fill(source, read[i].Val(), len(read[i].Val()) == want)
+			rank := unknownRank
+			if p.cursor.member == "" && (p.newest && math.IsInf(p.before, 1) || !p.newest && math.IsInf(p.since, -1)) {
+				rank = 0 // it was read from its beginning
+			}
+			p.fill(source, read[i].Val(), rank, len(read[i].Val()) == want)
 		}
 	}
 	return nil
@@ -189,16 +193,19 @@ func (p *orderedPager) members(ctx context.Context, pipe redis.Pipeliner, s *ord
 
 func scoreText(score float64) string { return strconv.FormatFloat(score, 'f', -1, 64) }
 
-// fill adds members that were read to a source. more: it may have others.
-func (p *orderedPager) fill(s *orderedSource, read []redis.Z, more bool) {
+// fill adds members that were read to a source. rank: of the first one, if it is known. more: it may have others.
+func (p *orderedPager) fill(s *orderedSource, read []redis.Z, rank int, more bool) {
 	s.ended = !more
-	for _, z := range read {
+	for i, z := range read {
 		if p.newest && z.Score < p.since || !p.newest && z.Score >= p.before {
 			s.ended = true
 			return
 		}
 		member, _ := z.Member.(string)
 		s.last = mark{z.Score, member, unknownRank}
+		if rank != unknownRank {
+			s.last.rank = rank + i
+		}
 		if z.Score >= p.since && z.Score < p.before {
 			s.buffer = append(s.buffer, z)
 		}
@@ -210,11 +217,11 @@ func (p *orderedPager) next(ctx context.Context) (*orderedSource, error) {
 	var first *orderedSource
 	for _, s := range p.sources {
 		for len(s.buffer) == 0 && !s.ended {
-			read, _, more, err := s.set.after(ctx, s.last, max(p.limit*2/len(p.sources), fewMembers))
+			read, rank, more, err := s.set.after(ctx, s.last, max(p.limit*2/len(p.sources), fewMembers))
 			if err != nil {
 				return nil, err
 			}
-			p.fill(s, read, more)
+			p.fill(s, read, rank, more)
 		}
 		if len(s.buffer) > 0 && (first == nil || p.earlier(s, first)) {
 			first = s
