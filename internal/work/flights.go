@@ -307,12 +307,20 @@ func (h *flights) keep(f *flight, s protocol.Settlement, now time.Time) {
 	}
 }
 
+// leave settles a flight that was admitted and will not begin.
+func (h *flights) leave(f *flight, s protocol.Settlement, now time.Time) {
+	if f.cancels {
+		h.heartbeat.watch(f.holder(), f.schedule, -1)
+	}
+	h.keep(f, s, now)
+}
+
 // due gives back the flights that were taken ahead and have waited too long. It ends the ctx of handlers whose time is up, and settles those that
 // have not returned long after that. It returns when to call it again.
 func (h *flights) due(now time.Time) time.Time {
 	stale, until := h.slots.stale(now)
 	for _, f := range stale {
-		h.keep(f, f.back(), now)
+		h.leave(f, f.back(), now)
 	}
 	var overdue []*flight
 	expiry := h.slots.expire(now, &overdue)
@@ -364,7 +372,7 @@ func (h *flights) cancel(job protocol.HeldJob, now time.Time) {
 		return
 	}
 	for _, f := range h.drop(func(f *flight) bool { return !f.is(job) }) {
-		h.keep(f, f.cancel(time.Time{}, now), now)
+		h.leave(f, f.cancel(time.Time{}, now), now)
 	}
 }
 
@@ -376,7 +384,7 @@ func (h *flights) drop(keep func(*flight) bool) []*flight {
 // giveBackWaiting gives back the flights that gather or wait for a slot.
 func (h *flights) giveBackWaiting(now time.Time) {
 	for _, f := range h.drop(func(*flight) bool { return false }) {
-		h.keep(f, f.back(), now)
+		h.leave(f, f.back(), now)
 	}
 }
 
