@@ -149,16 +149,18 @@ const (
 
 // The settings that the judge knows.
 const (
-	maxAttempts = 4
-	maxCrashes  = 3
-	sessionTTL  = 12 * time.Second
+	maxAttempts  = 4
+	maxCrashes   = 3
+	sessionTTL   = 12 * time.Second
+	drainTimeout = 5 * time.Second
+	handBackWait = 2 * time.Second // no setting: WorkerOptions.DrainTimeout documents it
 )
 
 // worker returns a worker of all queues.
 func (l *life) worker(log *slog.Logger) *chime.Worker {
 	worker := chime.NewWorker(l.store, chime.WorkerOptions{
 		Queues: map[string]int{queueA: 3, queueB: 2, queueLimited: 1, queueGroups: 2}, Concurrency: concurrency, MaxCrashes: maxCrashes, SessionTTL: sessionTTL,
-		DrainTimeout: 5 * time.Second, Logger: log,
+		DrainTimeout: drainTimeout, Logger: log,
 	})
 	backoff := chime.Backoff(func(int) time.Duration { return time.Second })
 	worker.Handle(tickName, func(ctx context.Context, job *chime.Job) error { return l.handle(ctx, job, job.ID) }, backoff)

@@ -118,14 +118,29 @@ func (j *judgement) checkRuns(job *Job) {
 	runs := job.byFence()
 	for i := 1; i < len(runs); i++ {
 		r, next := runs[i-1], runs[i]
-		if r.Fence == next.Fence {
+		switch {
+		case j.forgotten(r, next) || j.forgotten(next, r):
+		case r.Fence == next.Fence && r.Queue == next.Queue:
 			j.found.add(refenced, "%s ran twice with fence %d: %s", job.Key, r.Fence, j.ran(job))
-			continue
-		}
-		if !j.caused(job, r, next) {
+		case !j.caused(job, r, next):
 			j.found.add(doubled, "%s ran again without a cause: %s", job.Key, j.ran(job))
 		}
 	}
+}
+
+// forgotten reports whether a later run of a job may have the fence of an earlier one, or a lower one. Fences are instants of the server's clock, so they
+// grow even if a queue goes back. But after the clock has stepped ahead and back, they are ahead of it. If the queue then forgets that the earlier
+// run began, it gives out the same fences once more.
+func (h *History) forgotten(earlier, later Run) bool {
+	return earlier.Queue == later.Queue && h.backBetween(earlier.Queue, earlier.Begun, earlier.Begun, later.Begun) && h.fencesAhead(earlier.Begun, later.Begun)
+}
+
+// fencesAhead reports whether the fence of one instant may be ahead of the server's clock at another one: the clock has stepped ahead before the first and
+// back before the second, and has not yet reached again what it had shown.
+func (h *History) fencesAhead(drawn, at time.Time) bool {
+	return slices.ContainsFunc(h.Faults, func(f Happened) bool {
+		return f.Kind == ClockStep && !f.To.IsZero() && !drawn.Before(f.From) && !at.Before(f.To) && !at.After(f.To.Add(f.By))
+	})
 }
 
 // caused reports whether a job may run again after a run.
@@ -144,7 +159,7 @@ func (j *judgement) caused(job *Job, r, next Run) bool {
 		return true
 	case r.Outcome == Discarded && j.acted(r.Begun, to, func(d *Done) bool { return d.Name == r.Queue }, Requeue):
 		return true
-	case j.troubled(r.Process, r.Begun, to):
+	case j.troubled(r.Process, r.Begun, to), handedBack(r, next.Begun):
 		return true
 	case j.backBetween(r.Queue, r.Begun, settled.Add(time.Minute), next.Begun):
 		return true
@@ -156,6 +171,14 @@ func (j *judgement) caused(job *Job, r, next Run) bool {
 		return true
 	}
 	return false
+}
+
+// handedBack reports whether a worker that ends has handed the job of a run back before an instant, because its handler had not returned: the handler's ctx
+// ends after the DrainTimeout, and the handler has two more seconds to return.
+func handedBack(r Run, before time.Time) bool {
+	p := r.Process
+	at := p.Gone.Add(drainTimeout + handBackWait)
+	return !p.Gone.IsZero() && !p.Killed && !r.Begun.After(p.Gone) && (r.Ended.IsZero() || !r.Ended.Before(at)) && !before.Before(at)
 }
 
 // backBetween reports whether a queue lost how a run began or ended, and the next run began after that.

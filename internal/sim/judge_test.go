@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// A job runs twice: which causes the judge accepts, and which it does not. The first run begins at 10:00 and has fence 5.
+func TestTheJudgeKnowsWhyAJobRunsAgain(t *testing.T) {
+	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) time.Time { return began.Add(10*time.Minute + d) }
+	drains := func(p *Process) { p.Gone = at(time.Second) }
+	back := Happened{Fault{Kind: GoBack, On: queueA}, at(-5 * time.Second), at(20 * time.Second)}
+	step := Happened{Fault{Kind: ClockStep, By: time.Hour}, at(-2 * time.Minute), at(-time.Minute)}
+	moved := func(h Happened, by time.Duration) Happened {
+		h.From, h.To = h.From.Add(by), h.To.Add(by)
+		return h
+	}
+	elsewhere := func(h Happened) Happened {
+		h.On = queueB
+		return h
+	}
+	for _, c := range []struct {
+		name    string
+		ended   time.Duration // of the first run; 0: it did not end
+		process func(*Process)
+		again   time.Duration // when the second run begins
+		fence   int64
+		faults  []Happened
+		want    string
+	}{
+		{"nothing happened", time.Second, nil, 8 * time.Second, 6, nil, doubled},
+
+		{"its worker has drained and handed it back", 0, drains, 8 * time.Second, 6, nil, ""},
+		{"its handler has returned after it was handed back", 9 * time.Second, drains, 8 * time.Second, 6, nil, ""},
+		{"its worker drains, and it is not handed back yet", 0, drains, 7*time.Second + 900*time.Millisecond, 6, nil, doubled},
+		{"its handler has returned during the drain", 7 * time.Second, drains, 9 * time.Second, 6, nil, doubled},
+		{"it has begun after its worker was asked to end", 0, func(p *Process) { p.Gone = at(-time.Second) }, 8 * time.Second, 6, nil, doubled},
+
+		{"nothing happened, and the fence is the same", time.Second, nil, 8 * time.Second, 5, nil, refenced},
+		{"its queue went back", time.Second, nil, 30 * time.Second, 6, []Happened{back}, ""},
+		{"its queue went back, and the fence is the same", time.Second, nil, 30 * time.Second, 5, []Happened{back}, refenced},
+		{"its queue went back while fences were ahead of the clock", time.Second, nil, 30 * time.Second, 5, []Happened{step, back}, ""},
+		{"the same, and the fence is lower", time.Second, nil, 30 * time.Second, 4, []Happened{step, back}, ""},
+		{"fences were ahead of the clock", time.Second, nil, 30 * time.Second, 5, []Happened{step}, refenced},
+		{"another queue went back", time.Second, nil, 30 * time.Second, 5, []Happened{step, elsewhere(back)}, refenced},
+		{"its queue went back before it ran", time.Second, nil, 30 * time.Second, 5, []Happened{step, moved(back, -time.Minute)}, refenced},
+		{"its queue went back after it ran twice", time.Second, nil, 30 * time.Second, 5, []Happened{step, moved(back, time.Minute)}, refenced},
+		{"the clock has caught up with the fences", time.Second, nil, 30 * time.Second, 5, []Happened{moved(step, -time.Hour), back}, refenced},
+		{"the clock stepped later", time.Second, nil, 30 * time.Second, 5, []Happened{moved(step, time.Hour), back}, refenced},
+	} {
+		p := &Process{Name: "worker-1.1", Begun: began}
+		if c.process != nil {
+			c.process(p)
+		}
+		first := Run{Process: p, Fence: 5, Queue: queueA, Begun: at(0), Outcome: Unended}
+		if c.ended > 0 {
+			first.Ended, first.Outcome = at(c.ended), OK
+		}
+		second := Run{Process: &Process{Name: "worker-2.1", Begun: began}, Fence: c.fence, Queue: queueA, Begun: at(c.again), Ended: at(c.again + time.Second), Outcome: OK}
+		h := &History{Jobs: map[string]*Job{}, Began: began, Faults: c.faults}
+		job := h.job("e1/1")
+		job.Queue, job.Begins = queueA, []Run{first, second}
+		j := &judgement{History: h, snapshot: &snapshot{}}
+		j.checkRuns(job)
+		var want []string
+		if c.want != "" {
+			want = []string{c.want}
+		}
+		if got := j.found.Kinds(); !slices.Equal(got, want) {
+			t.Errorf("%s: the judge found %v, want %v", c.name, got, want)
+		}
+	}
+}
