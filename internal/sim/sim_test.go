@@ -96,7 +96,8 @@ func report(t *testing.T, plan Plan, result *Result) {
 		}
 	}
 	kind := result.Findings[0].Kind
-	smallest := Shrink(plan, *tries, func(smaller Plan) bool { return fails(t, smaller, kind) })
+	until := shrinkUntil(t)
+	smallest := Shrink(plan, *tries, func(smaller Plan) bool { return time.Now().Before(until) && fails(t, smaller, kind) })
 	last := Simulate(t, smallest, true)
 	t.Errorf("the smallest plan that fails: %s\n%s", smallest, describe(last))
 	if *keep != "" {
@@ -104,6 +105,15 @@ func report(t *testing.T, plan Plan, result *Result) {
 			t.Error(err)
 		}
 	}
+}
+
+// shrinkUntil returns when to stop making a plan smaller: the timeout of go test would end the process without its findings.
+func shrinkUntil(t *testing.T) time.Time {
+	now := time.Now()
+	if deadline, ok := t.Deadline(); ok {
+		return now.Add(deadline.Sub(now) / 2)
+	}
+	return now.Add(time.Hour)
 }
 
 // fails reports whether a plan leads to a finding of a kind. Not each run of a plan is the same: chime draws random numbers.
