@@ -28,6 +28,7 @@ type backend interface {
 	History(ctx context.Context, n resource.JobName, page service.HistoryPage) (found []service.Execution, next int64, err error)
 	NextOf(ctx context.Context, n resource.JobName, count int) (next []time.Time, text string, err error)
 	AddTasks(ctx context.Context, collection string, tasks []*resource.Task, key string) ([]service.TaskReceipt, error)
+	ListTasks(ctx context.Context, collection string, q service.TaskQuery) (found []*resource.TaskView, next string, err error)
 	AwaitTask(ctx context.Context, n resource.TaskName, queue string)
 	GetTask(ctx context.Context, n resource.TaskName, queue string) (*resource.TaskView, error)
 	DeleteTask(ctx context.Context, n resource.TaskName, queue string) (existed bool, err error)

@@ -34,6 +34,7 @@ type fakeBackend struct {
 	tasks   map[resource.TaskName]*resource.TaskView
 	batches map[resource.BatchName]*resource.BatchView
 	wait    func(ctx context.Context) // AwaitTask; nil: the task has ended
+	query   service.TaskQuery         // of the last list of tasks
 	past    service.HistoryPage       // of the last history
 }
 
@@ -373,6 +374,27 @@ func (f *fakeBackend) AwaitTask(ctx context.Context, _ resource.TaskName, _ stri
 	if f.wait != nil {
 		f.wait(ctx)
 	}
+}
+
+func (f *fakeBackend) ListTasks(ctx context.Context, collection string, q service.TaskQuery) (found []*resource.TaskView, next string, err error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	if err == nil {
+		_, err = f.collection(collection)
+	}
+	if f.query = q; err != nil {
+		return nil, "", err
+	}
+	for n, v := range f.tasks {
+		if n.Collection == collection && v.ID > q.After {
+			found = append(found, v)
+		}
+	}
+	slices.SortFunc(found, func(a, b *resource.TaskView) int { return strings.Compare(a.ID, b.ID) })
+	if len(found) > q.Top {
+		return found[:q.Top], found[q.Top-1].ID, nil
+	}
+	return found, "", nil
 }
 
 func (f *fakeBackend) GetTask(ctx context.Context, n resource.TaskName, queue string) (*resource.TaskView, error) {

@@ -121,11 +121,7 @@ func (c *call) list(path string, entries [][]byte, next string) *answer {
 // nextLink is the URL of the next page: this page's URL with another start.
 func (c *call) nextLink(path, next string) string {
 	query := url.Values{"$skiptoken": {base64.RawURLEncoding.EncodeToString([]byte(next))}}
-	for _, kept := range []string{"$top", "$filter", "api-version"} {
-		if given := c.query.Get(kept); given != "" {
-			query.Set(kept, given)
-		}
-	}
+	c.kept(query)
 	at, _, _ := strings.Cut(c.url(path), "?")
 	return at + "?" + query.Encode()
 }

@@ -32,6 +32,7 @@ var neededFor = map[string]string{
 	"GET /jobCollections/{collection}/jobs/{job}/history": "read",
 	"GET /jobCollections/{collection}/jobs/{job}/next":    "read",
 
+	"GET /jobCollections/{collection}/tasks":           "read",
 	"POST /jobCollections/{collection}/tasks":          "write",
 	"GET /jobCollections/{collection}/tasks/{task}":    "read",
 	"DELETE /jobCollections/{collection}/tasks/{task}": "write",

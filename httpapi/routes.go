@@ -56,6 +56,7 @@ func routes() []route {
 		{method: "GET", path: jobPath + "/history", needs: Read, serve: getHistory},
 		{method: "GET", path: jobPath + "/next", needs: Read, serve: getNext},
 
+		{method: "GET", path: tasksPath, needs: Read, serve: listTasks},
 		{method: "POST", path: tasksPath, needs: Write, body: true, large: true, op: "post tasks", serve: postTasks},
 		{method: "GET", path: taskPath, needs: Read, serve: getTask},
 		{method: "DELETE", path: taskPath, needs: Write, op: "delete task", serve: deleteTask},

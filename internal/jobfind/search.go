@@ -35,6 +35,9 @@ type Search struct {
 	// Arguments returns the part of a job's arguments that is shown, for a filter by arguments. ok is false if it has none. nil: Decoded.
 	Arguments func(*chime.JobInfo) (arguments any, ok bool)
 
+	// Only is a further condition on a job. nil: none.
+	Only func(*chime.JobInfo) bool
+
 	Queues []*chime.QueueInfo // all queues as they were a moment ago; nil: the search reads them
 	After  string             // Found.Next of the previous search, with the same filter, states and order
 
@@ -373,7 +376,7 @@ func (w *walk) meant(jobs []*chime.JobInfo, now time.Time) []*chime.JobInfo {
 
 // means reports whether a job matches the filter, by the part of its error that is shown.
 func (w *walk) means(job *chime.JobInfo, now time.Time) bool {
-	if !w.Filter.Means(job, now) {
+	if !w.Filter.Means(job, now) || w.Only != nil && !w.Only(job) {
 		return false
 	}
 	if len(w.Filter.Arguments) > 0 {
@@ -393,5 +396,5 @@ func (w *walk) means(job *chime.JobInfo, now time.Time) bool {
 
 // beyond reports whether the search drops jobs that match the store's filter.
 func (w *walk) beyond(state chime.JobState) bool {
-	return w.Filter.beyond(state) || w.Shown != nil && w.Filter.Error != ""
+	return w.Filter.beyond(state) || w.Only != nil || w.Shown != nil && w.Filter.Error != ""
 }

@@ -107,7 +107,7 @@ var mayImport = map[string][]string{
 	"httpapi/internal/runs":       {".", "internal/protocol"},
 	"httpapi/internal/taskid":     {},
 	"httpapi/internal/service": {
-		".", "recurrence", "httpapi/action", "httpapi/internal/collection", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/runs", "httpapi/internal/taskid", "internal/wire",
+		".", "recurrence", "httpapi/action", "httpapi/internal/collection", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/runs", "httpapi/internal/taskid", "internal/jobfind", "internal/wire",
 	},
 }
 
