@@ -100,7 +100,7 @@ func (c *call) carryOut(action action) {
 		return
 	}
 	c.d.shared.forget()
-	c.d.site.Forget(strings.Contains(action.act, "schedule"))
+	c.d.site.Forget(strings.Contains(action.act, "schedule"), names...)
 	done := c.done(about, answer)
 	done.Err = err
 	if answer.Show != nil && err == nil {

@@ -2,7 +2,10 @@ package pages
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 const (
 	maxDirectory = 10_000 // maximum number of schedules in memory
 	slice        = 500    // number of schedules that are read at a time
+	maxChanged   = 20     // number of changed schedules that are read again without the others
 	// A list is kept for this multiple of the time that reading it took, so reading takes a hundredth of the time for any number of viewers.
 	agePerRead = 100
 	minAge     = time.Second
@@ -20,6 +24,8 @@ const (
 	maxRoughAge    = 30 * time.Second
 	// Open pages may show data that is this much older for each schedule. Reading one schedule takes the server about 12 µs.
 	liveAgePerSchedule = 15 * time.Millisecond
+	// After a change of some schedules only these are read again, if the list of the others is not older than this or than open pages may show.
+	changedAge = 10 * time.Second
 )
 
 // schedulesSeq is the result of Schedules.List.
@@ -28,7 +34,8 @@ type schedulesSeq = iter.Seq2[*chime.Schedule, error]
 // A directory caches the schedules of a store, for pages that count them or sort them. It is read in slices while there are requests for it, and not
 // more often than its size allows.
 type directory struct {
-	list func(context.Context) schedulesSeq // iterates over all schedules by name
+	list func(context.Context) schedulesSeq                              // iterates over all schedules by name
+	find func(ctx context.Context, name string) (*chime.Schedule, error) // nil: after a change all are read again
 
 	mu      sync.Mutex
 	have    Listing
@@ -37,11 +44,18 @@ type directory struct {
 	reads   bool          // a reading is running
 	changes int           // number of changes that this process knows of
 	seen    int           // number of changes before have was read
-	changed chan struct{} // closed when have or err changes
+	changed []change      // the changes after that, oldest first
+	news    chan struct{} // closed when have or err changes
 }
 
 func newDirectory(list func(context.Context) schedulesSeq) *directory {
-	return &directory{list: list, changed: make(chan struct{})}
+	return &directory{list: list, news: make(chan struct{})}
+}
+
+// A change is a change that this process has made.
+type change struct {
+	number int
+	names  []string // of the changed schedules; empty: not known
 }
 
 // A Listing is the contents of a directory.
@@ -69,11 +83,12 @@ func (d *directory) lately(ctx context.Context, live bool) (Listing, error) {
 	return d.get(ctx, live)
 }
 
-// forget makes the next request read the schedules again, so that a viewer sees their own change.
-func (d *directory) forget() {
+// forget makes the next request read the changed schedules again, so that a viewer sees their own change. Without names it reads all.
+func (d *directory) forget(names ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.changes++
+	d.changed = append(d.changed, change{d.changes, names})
 }
 
 // get returns the schedules. It waits for the reading if the store is small, or if schedules were changed since the last reading. For a larger store
@@ -85,7 +100,7 @@ func (d *directory) get(ctx context.Context, live bool) (Listing, error) {
 			defer d.mu.Unlock()
 			return d.have, nil
 		}
-		seen, notified := d.changes, d.changed
+		seen, notified := d.changes, d.news
 		d.mu.Unlock()
 		select {
 		case <-notified:
@@ -109,9 +124,59 @@ func (d *directory) fresh(live bool) bool {
 	fresh := !d.have.At.IsZero() && d.err == nil && d.seen == d.changes && time.Since(d.have.At) < age
 	if !fresh && !d.reads {
 		d.reads = true
-		go d.read(d.changes)
+		if names := d.changedNames(); len(names) > 0 {
+			go d.readChanged(names, d.have, d.changes)
+		} else {
+			go d.read(d.changes)
+		}
 	}
 	return fresh
+}
+
+// changedNames returns the names of the schedules that were changed since the list was read. It returns none if all have to be read again.
+func (d *directory) changedNames() []string {
+	oldest := max(changedAge, time.Duration(len(d.have.Schedules))*liveAgePerSchedule)
+	if d.find == nil || d.err != nil || !d.have.Whole || time.Since(d.have.At) >= oldest {
+		return nil
+	}
+	var names []string
+	for _, c := range d.changed {
+		if len(c.names) == 0 || len(names)+len(c.names) > maxChanged {
+			return nil
+		}
+		names = append(names, c.names...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// readChanged reads some schedules, after this number of changes, and puts them into the list. If that fails, it reads all.
+func (d *directory) readChanged(names []string, list Listing, changes int) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	list.Schedules = slices.Clone(list.Schedules)
+	for _, name := range names {
+		found, err := d.find(ctx, name)
+		at, listed := slices.BinarySearchFunc(list.Schedules, name, func(s ListedSchedule, name string) int { return strings.Compare(s.Name, name) })
+		if listed {
+			list.Schedules = slices.Delete(list.Schedules, at, at+1)
+		}
+		switch {
+		case errors.Is(err, chime.ErrNotFound): // it was deleted
+		case err != nil:
+			d.read(changes)
+			return
+		default:
+			list.Schedules = slices.Insert(list.Schedules, at, ListedSchedule{found, nil})
+		}
+	}
+	if len(list.Schedules) > maxDirectory {
+		d.read(changes)
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.publish(list, changes)
 }
 
 // read reads all schedules, after this number of changes. During the first reading, waiting requests already get the first slice.
@@ -151,7 +216,14 @@ func (d *directory) begin(read Listing, changes int) {
 func (d *directory) end(read Listing, changes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.have, d.seen, d.took, d.err, d.reads = read, changes, time.Since(read.At), nil, false
+	d.took = time.Since(read.At)
+	d.publish(read, changes)
+}
+
+// publish ends a reading that was begun after this number of changes.
+func (d *directory) publish(read Listing, changes int) {
+	d.have, d.seen, d.err, d.reads = read, changes, nil, false
+	d.changed = slices.DeleteFunc(d.changed, func(c change) bool { return c.number <= changes })
 	d.notify()
 }
 
@@ -164,6 +236,6 @@ func (d *directory) fail(err error) {
 }
 
 func (d *directory) notify() {
-	close(d.changed)
-	d.changed = make(chan struct{})
+	close(d.news)
+	d.news = make(chan struct{})
 }

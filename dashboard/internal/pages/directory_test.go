@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
@@ -267,6 +269,70 @@ func TestTheListOfSchedulesIsReadAnewAfterAChangeOfSchedulesOnly(t *testing.T) {
 		}
 		if site.Forget(true); !read().After(before) {
 			t.Error("after a change of a schedule it was not read again")
+		}
+	})
+}
+
+// After a change of one schedule, only this one is read again: the list has its new state, the new schedule, and not the deleted one. Later all of them
+// are read again.
+func TestAfterAChangeOfOneScheduleOnlyThisOneIsRead(t *testing.T) {
+	onShop(t, func(t *testing.T, server *embedded.Server) {
+		site, schedules := NewSite(server.Store(), Hooks{}), chime.NewSchedules(server.Store())
+		list := func() (all map[string]chime.ScheduleState, commands int64) {
+			t.Helper()
+			var c counter
+			server.Client().AddHook(&c)
+			listing, err := site.directory.get(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = map[string]chime.ScheduleState{}
+			last := ""
+			for _, s := range listing.Schedules {
+				if all[s.Name] = s.State; s.Name <= last {
+					t.Errorf("%s follows %s", s.Name, last)
+				}
+				last = s.Name
+			}
+			return all, c.commands.Load()
+		}
+		put := func(name string) {
+			t.Helper()
+			if _, err := schedules.Put(t.Context(), name, recurrence.Recurrence{Cron: "0 3 * * *"}, chime.JobName("j")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range []string{"b", "c", "d"} {
+			put(name)
+		}
+		all, _ := list()
+		time.Sleep(5 * time.Second) // fake time: the list is older than a request without a change would get
+		for _, c := range []struct {
+			name string
+			do   func() error
+			want chime.ScheduleState
+		}{
+			{"c", func() error { return schedules.Pause(t.Context(), "c") }, chime.StatePaused},
+			{"b", func() error { return schedules.Delete(t.Context(), "b") }, ""},
+			{"a", func() error { put("a"); return nil }, chime.StateLive},
+		} {
+			put("unseen " + c.name) // by another process
+			if err := c.do(); err != nil {
+				t.Fatal(err)
+			}
+			site.Forget(true, c.name)
+			now, commands := list()
+			if all[c.name] = c.want; c.want == "" {
+				delete(all, c.name)
+			}
+			if !maps.Equal(now, all) || commands > 3 {
+				t.Errorf("after a change of %s: %v in %d commands, want %v in 3", c.name, now, commands, all)
+			}
+		}
+		time.Sleep(changedAge) // fake time: the other schedules may be shown no longer
+		site.Forget(true, "a")
+		if now, _ := list(); now["unseen a"] == "" {
+			t.Errorf("after %v there is still only %v", changedAge, now)
 		}
 	})
 }

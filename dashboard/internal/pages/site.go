@@ -63,6 +63,7 @@ func NewSite(store chime.Store, hooks Hooks) *Site {
 	s.runs, s.days = newHistories(s.readRuns), newHistories(s.readDays)
 	s.summaries = newSummaries(s.summarize)
 	s.directory = newDirectory(func(ctx context.Context) schedulesSeq { return s.schedules.List(ctx, chime.ScheduleFilter{}) })
+	s.directory.find = s.schedules.Get
 	return s
 }
 
@@ -185,15 +186,16 @@ func (s *Site) Now() time.Time {
 	return time.Now()
 }
 
-// Forget removes all readings after a change. The list of all schedules is expensive to read, so it is removed only after a change of schedules.
-func (s *Site) Forget(schedules bool) {
+// Forget removes all readings after a change. The list of all schedules is expensive to read, so it is kept unless schedules were changed; of these only
+// those with the given names are read again, or all if there are no names.
+func (s *Site) Forget(schedules bool, names ...string) {
 	s.found.forget()
 	s.batchLists.forget()
 	s.grouped.forget()
 	s.failure.forget()
 	s.sampled.forget()
 	if schedules {
-		s.directory.forget()
+		s.directory.forget(names...)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
