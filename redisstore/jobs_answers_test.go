@@ -208,8 +208,9 @@ func (a *jobActor) act(action string) string {
 // Whatever deletes a job whose ID is in ready, void, because an earlier job of it was cancelled: the deleted one cannot be cancelled.
 func TestAJobThatWasDeletedWithItsScheduleCannotBeCancelled(t *testing.T) {
 	onServersWith(t, manualRuns, func(b *bench) {
-		b.Scheduled("s", "queue", storesuite.Ago(time.Minute))
-		occurrence := storesuite.OccurrenceID("s", storesuite.Ago(time.Minute))
+		at := storesuite.Ago(time.Minute)
+		b.Scheduled("s", "queue", at)
+		occurrence := storesuite.OccurrenceID("s", at)
 		job := b.Take("w", 1)[0]
 		b.Settle("w", protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleBack})
 		b.Want("taken and given back", job.ID, occurrence)

@@ -24,15 +24,20 @@ func TestCountingQueuesAndWhatComesNextCostsFewCommandsAQueue(t *testing.T) {
 		}
 		sent := 0
 		counting := b.hooked(func(redis.Cmder) error { sent++; return nil })
-		if _, err := counting.QueueStats(b.Context(), names); err != nil {
-			b.Fatal(err)
+		for range 2 { // for the first call the server does not have the scripts
+			sent = 0
+			if _, err := counting.QueueStats(b.Context(), names); err != nil {
+				b.Fatal(err)
+			}
 		}
-		if most := 8*queues + 10; sent > most { // the registry, the time, the beginning of a connection
+		if most := queues + 10; sent > most { // the registry, the time, the beginning of a connection
 			b.Errorf("%d empty queues cost %d commands to count, want at most %d", queues, sent, most)
 		}
-		sent = 0
-		if _, err := counting.Soonest(b.Context(), 20); err != nil {
-			b.Fatal(err)
+		for range 2 {
+			sent = 0
+			if _, err := counting.Soonest(b.Context(), 20); err != nil {
+				b.Fatal(err)
+			}
 		}
 		if most := queues + 10; sent > most {
 			b.Errorf("%d queues without schedules cost %d commands to find the next occurrences, want at most %d", queues, sent, most)
@@ -61,8 +66,8 @@ func TestCountingQueuesAndWhatComesNextCostsFewCommandsAQueue(t *testing.T) {
 		if since := stats[0].FirstInLine; since.IsZero() || stats[0].Groups.MayStart != 30 {
 			b.Errorf("counted %+v, the oldest since %v; want 30 groups, and an instant", stats[0].Groups, since)
 		}
-		if more, most := sent-without, 4*queues; more > most { // three counts, and the oldest job
-			b.Errorf("%d queues with groups cost %d commands more to count, want at most %d", queues, more, most)
+		if sent > without {
+			b.Errorf("%d queues with groups cost %d commands more to count, want none", queues, sent-without)
 		}
 	})
 }

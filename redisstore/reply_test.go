@@ -37,7 +37,7 @@ func (s *shortener) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 }
 
 func (s *shortener) shorten(cmd redis.Cmder) {
-	if name := cmd.Name(); name != "hmget" && name != "zmscore" {
+	if name := cmd.Name(); name != "hmget" && name != "zmscore" && name != "evalsha_ro" {
 		return
 	}
 	s.seen++
@@ -49,6 +49,8 @@ func (s *shortener) shorten(cmd redis.Cmder) {
 		c.SetVal(nil)
 	case *redis.FloatSliceCmd:
 		c.SetVal(nil)
+	case *redis.Cmd:
+		c.SetVal([]any{})
 	}
 }
 
@@ -60,6 +62,7 @@ func TestAReplyWithoutAllValuesIsAnError(t *testing.T) {
 		b.client.AddHook(cut)
 		for name, call := range map[string]func() error{
 			"Find":       func() error { _, err := b.store.Find(b.Context(), []string{"s"}); return err },
+			"Soonest":    func() error { _, err := b.store.Soonest(b.Context(), 5); return err },
 			"Announce":   func() error { return b.store.Announce(b.Context(), "w", handled) },
 			"Unhandled":  func() error { _, err := b.store.Unhandled(b.Context(), handled); return err },
 			"QueueStats": func() error { _, err := b.store.QueueStats(b.Context(), []string{"default"}); return err },
@@ -78,7 +81,8 @@ func TestAReplyWithoutAllValuesIsAnError(t *testing.T) {
 			}
 			for nth := range cut.seen {
 				cut.nth, cut.seen = nth+1, 0
-				if err := call(); err == nil || !strings.Contains(err.Error(), "answered 0 values, want") {
+				err := call()
+				if err == nil || !strings.Contains(err.Error(), "answered 0 values, want") && !strings.Contains(err.Error(), errShortAnswer.Error()) {
 					b.Errorf("%s: %v when reply %d is cut, want an error with that text", name, err, nth+1)
 				}
 			}

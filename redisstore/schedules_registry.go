@@ -110,7 +110,7 @@ func (s *store) lookUpHomes(ctx context.Context, names ...string) ([]foundHome, 
 
 const fewNames = 4
 
-var errShortAnswer = errors.New("the answer does not have all of them")
+var errShortAnswer = errors.New("the answer does not have all values")
 
 func (s *store) lookUpFew(ctx context.Context, names []string) ([]foundHome, error) {
 	pipe := s.client.Pipeline()

@@ -107,6 +107,9 @@ func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n 
 	}
 	for i, cmd := range s.run(ctx, s.client, calls...) {
 		answer, err := list("list delayed jobs", "", cmd)
+		if err == nil && len(answer) < 4 { // a proxy may answer so
+			err = failure("list delayed jobs", "", errShortAnswer)
+		}
 		if err != nil {
 			return nil, err
 		}
