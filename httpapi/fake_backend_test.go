@@ -34,12 +34,13 @@ type fakeBackend struct {
 	tasks   map[resource.TaskName]*resource.TaskView
 	batches map[resource.BatchName]*resource.BatchView
 	wait    func(ctx context.Context) // AwaitTask; nil: the task has ended
-	query   service.TaskQuery         // of the last list of tasks
-	past    service.HistoryPage       // of the last history
+	known   map[resource.JobName]*resource.AcknowledgementView
+	query   service.TaskQuery   // of the last list of tasks
+	past    service.HistoryPage // of the last history
 }
 
 func newFakeBackend(collections ...string) *fakeBackend {
-	f := &fakeBackend{collections: map[string]*service.Collection{}, jobs: map[resource.JobName]*service.Job{}, tasks: map[resource.TaskName]*resource.TaskView{}, batches: map[resource.BatchName]*resource.BatchView{}}
+	f := &fakeBackend{collections: map[string]*service.Collection{}, jobs: map[resource.JobName]*service.Job{}, tasks: map[resource.TaskName]*resource.TaskView{}, batches: map[resource.BatchName]*resource.BatchView{}, known: map[resource.JobName]*resource.AcknowledgementView{}}
 	for _, name := range collections {
 		f.collections[name] = &service.Collection{Name: name, Revision: f.next(), State: "Enabled", Collection: readCollection()}
 	}

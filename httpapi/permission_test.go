@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
 // neededFor repeats the permission of each route. The test compares the table of routes with it.
@@ -37,11 +39,14 @@ var neededFor = map[string]string{
 	"GET /jobCollections/{collection}/tasks/{task}":    "read",
 	"DELETE /jobCollections/{collection}/tasks/{task}": "write",
 
-	"GET /jobCollections/{collection}/batches":                 "read",
-	"POST /jobCollections/{collection}/batches":                "write",
-	"GET /jobCollections/{collection}/batches/{batch}":         "read",
-	"DELETE /jobCollections/{collection}/batches/{batch}":      "write",
-	"POST /jobCollections/{collection}/batches/{batch}/cancel": "write",
+	"GET /jobCollections/{collection}/acknowledgements":          "read",
+	"POST /jobCollections/{collection}/jobs/{job}/acknowledge":   "run",
+	"DELETE /jobCollections/{collection}/jobs/{job}/acknowledge": "run",
+	"GET /jobCollections/{collection}/batches":                   "read",
+	"POST /jobCollections/{collection}/batches":                  "write",
+	"GET /jobCollections/{collection}/batches/{batch}":           "read",
+	"DELETE /jobCollections/{collection}/batches/{batch}":        "write",
+	"POST /jobCollections/{collection}/batches/{batch}/cancel":   "write",
 }
 
 // success is the status of each route on an existing resource.
@@ -53,8 +58,9 @@ var absent = map[string]int{
 	"DELETE /jobCollections/{collection}":            http.StatusNoContent,
 	"DELETE /jobCollections/{collection}/jobs/{job}": http.StatusNoContent,
 
-	"DELETE /jobCollections/{collection}/tasks/{task}":    http.StatusNoContent,
-	"DELETE /jobCollections/{collection}/batches/{batch}": http.StatusNoContent,
+	"DELETE /jobCollections/{collection}/tasks/{task}":           http.StatusNoContent,
+	"DELETE /jobCollections/{collection}/batches/{batch}":        http.StatusNoContent,
+	"DELETE /jobCollections/{collection}/jobs/{job}/acknowledge": http.StatusNoContent,
 }
 
 func TestEveryRouteNeedsWhatTheTableSays(t *testing.T) {
@@ -85,7 +91,7 @@ func bodyOf(r *route) string {
 	switch {
 	case !r.body:
 		return ""
-	case r.method == http.MethodPatch, r.needs == Admin:
+	case r.method == http.MethodPatch, r.needs == Admin, r.needs == Run:
 		return `{}`
 	}
 	if strings.HasSuffix(r.path, "/batches") {
@@ -119,6 +125,10 @@ func TestAPermissionOpensItsRoutesOnItsCollectionsOnly(t *testing.T) {
 					backend.addJob("foreign-there", "report")
 					backend.addTask("own-there", "order")
 					backend.addTask("foreign-there", "order")
+					for _, name := range []string{"own-there", "foreign-there"} {
+						n := resource.JobName{Collection: name, Job: "report"}
+						backend.known[n] = &resource.AcknowledgementView{Job: n.Job}
+					}
 					backend.addBatch("own-there", "old")
 					backend.addBatch("foreign-there", "old")
 					before := backend.revision

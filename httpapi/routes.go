@@ -53,6 +53,9 @@ func routes() []route {
 		{method: "PATCH", path: jobPath, needs: Write, body: true, op: "patch job", serve: patchJob},
 		{method: "DELETE", path: jobPath, needs: Write, op: "delete job", serve: deleteJob},
 		{method: "POST", path: jobPath + "/run", needs: Run, op: "run job", serve: runJob},
+		{method: "POST", path: jobPath + "/acknowledge", needs: Run, body: true, op: "acknowledge job", serve: acknowledgeJob},
+		{method: "DELETE", path: jobPath + "/acknowledge", needs: Run, op: "end acknowledgement", serve: endAcknowledgement},
+		{method: "GET", path: collectionPath + "/acknowledgements", needs: Read, serve: listAcknowledgements},
 		{method: "GET", path: jobPath + "/history", needs: Read, serve: getHistory},
 		{method: "GET", path: jobPath + "/next", needs: Read, serve: getNext},
 

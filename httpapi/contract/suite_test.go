@@ -138,6 +138,11 @@ func ordinaryLife(t *testing.T, server *embedded.Server) []*wire {
 	w.want(t, 400, "queue", "DELETE", tasks+"/order-42?queue=/", "")
 	w.want(t, 403, "target_forbidden", "POST", tasks, `{"job": {"name": "invoice"}}`)
 
+	ok(200, "GET", demo+"/acknowledgements", "")
+	ok(204, "DELETE", report+"/acknowledge", "")
+	w.want(t, 409, "job_not_failing", "POST", report+"/acknowledge", `{}`)
+	w.want(t, 400, "time_syntax", "POST", report+"/acknowledge", `{"until": "soon"}`)
+	w.want(t, 404, "not_found", "POST", demo+"/jobs/none/acknowledge", `{}`)
 	const batches, batch = demo + "/batches", `{"id": "import-7", "note": "by anna", "keep": "P2D", "doneWithoutCancelled": true, "done": {"name": "mail.send"}, "ended": {"name": "mail.send"},
 		"value": [{"job": {"name": "mail.send"}, "in": "PT1H", "id": "first"}, {"action": {"type": "https", "request": {"uri": "https://example.com/"}}, "in": "PT1H"}]}`
 	ok(200, "POST", batches, batch)
@@ -235,6 +240,8 @@ func runs(t *testing.T, server *embedded.Server) []*wire {
 	}
 	w.want(t, 201, "", "PUT", report, `{"action": {"type": "http", "request": {"uri": "http://chime.invalid/"}, "retryPolicy": {"retryType": "fixed", "retryCount": 1},
 		"errorAction": {"type": "http", "request": {"uri": "http://chime.invalid/failed"}, "retryPolicy": {"retryType": "none"}}}, "chime": {"disableAfter": 3, "history": {"keep": 5, "body": "always"}}}`)
+	const fails = demo + "/jobs/fails"
+	w.want(t, 201, "", "PUT", fails, `{"startTime": "2027-02-27T00:00:00Z", "recurrence": {"frequency": "minute"}, "action": {"type": "http", "request": {"uri": "http://chime.invalid/"}, "retryPolicy": {"retryType": "none"}}}`)
 	w.want(t, 200, "", "POST", demo+"/batches", `{"id": "import", "value": [{"job": {"name": "mail.send"}}], "done": {"name": "mail.send"}}`)
 	time.Sleep(2 * time.Minute)
 	synctest.Wait()
@@ -242,6 +249,9 @@ func runs(t *testing.T, server *embedded.Server) []*wire {
 		t.Errorf("%v\nwant a batch that is done", x)
 	}
 	w.want(t, 409, "batch_state", "POST", demo+"/batches/import/cancel", "")
+	w.want(t, 200, "", "POST", fails+"/acknowledge", `{"note": "the bank repairs it", "until": "2199-01-01T00:00:00Z"}`)
+	w.want(t, 200, "", "GET", demo+"/acknowledgements", "")
+	w.want(t, 200, "", "DELETE", fails+"/acknowledge", "")
 	x := w.send(t, "GET", report+"/history", "")
 	var history struct {
 		Value []struct {

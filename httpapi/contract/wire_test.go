@@ -95,6 +95,8 @@ func (o operation) body() string {
 		return `{}`
 	case o.path == "/jobCollections/{collection}/tasks":
 		return task
+	case strings.HasSuffix(o.path, "/acknowledge"):
+		return `{"note": "the bank repairs it", "until": "2199-01-01T00:00:00Z"}`
 	case o.path == "/jobCollections/{collection}/batches":
 		return `{"value": [` + task + `]}`
 	}

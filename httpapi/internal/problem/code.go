@@ -21,6 +21,7 @@ const (
 	QuotaAuthentication Code = "quota_authentication"
 	NameTaken           Code = "name_taken"
 	JobFinal            Code = "job_final"
+	JobNotFailing       Code = "job_not_failing"
 	BatchState          Code = "batch_state"
 	CollectionDisabled  Code = "collection_disabled"
 	CollectionDeleting  Code = "collection_deleting"

@@ -25,6 +25,7 @@ var kinds = map[Code]kind{
 	QuotaOccurrences:    {http.StatusConflict, "The job would run more times than the collection allows"},
 	QuotaAuthentication: {http.StatusConflict, "The collection's sku allows no authentication"},
 	NameTaken:           {http.StatusConflict, "A program's schedule has this name"},
+	JobNotFailing:       {http.StatusConflict, "The job is not failing"},
 	BatchState:          {http.StatusConflict, "The batch is in another state"},
 	JobFinal:            {http.StatusConflict, "The job has ended"},
 	CollectionDisabled:  {http.StatusConflict, "The collection is disabled"},

@@ -73,6 +73,7 @@ type Service struct {
 	jobs        *chime.Jobs
 	queues      *chime.Queues
 	batches     *chime.Batches
+	known       *chime.Acknowledgements
 	enqueuer    *chime.Enqueuer // of tasks
 	collections *collection.Records
 	log         *slog.Logger
@@ -98,6 +99,7 @@ func New(options Options) *Service {
 		schedules: chime.NewSchedules(options.Store), jobs: chime.NewJobs(options.Store),
 		queues:      chime.NewQueues(options.Store),
 		batches:     chime.NewBatches(options.Store),
+		known:       chime.NewAcknowledgements(options.Store),
 		enqueuer:    chime.NewEnqueuer(options.Store, chime.EnqueuerOptions{Logger: options.Logger}),
 		collections: collection.New(options.Store),
 		unfinished:  make(chan struct{}, 1), searched: map[string]time.Time{},

@@ -37,7 +37,9 @@ func (f *fixture) list(q TaskQuery) (ids []string) {
 func TestTasksAreListed(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.work()
-		f.set(func() { f.fail = func(job *chime.Job) error { return chime.Discard(fmt.Errorf("no paper in tray %s", job.Group)) } })
+		f.set(func() {
+			f.fail = func(job *chime.Job) error { return chime.Discard(fmt.Errorf("no paper in tray %s", job.Group)) }
+		})
 		jobs := &resource.Collection{Jobs: []string{"app", "app@other"}}
 		f.collect("demo", jobs)
 		f.collect("demo2", jobs)
@@ -57,7 +59,9 @@ func TestTasksAreListed(t *testing.T) {
 		if _, err := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{}).Enqueue(t.Context(), "app", nil, chime.In(time.Hour), chime.ID("own")); err != nil {
 			t.Fatal(err)
 		}
-		at := func(minutes int) string { return began.Add(time.Duration(minutes)*time.Minute - 30*time.Second).Format(time.RFC3339) }
+		at := func(minutes int) string {
+			return began.Add(time.Duration(minutes)*time.Minute - 30*time.Second).Format(time.RFC3339)
+		}
 		for _, c := range []struct {
 			q    TaskQuery
 			want string
