@@ -143,7 +143,7 @@ func (l *listener) doubt() {
 	}
 }
 
-// check pings a doubted subscription, and closes it if nothing is received within answerWithin. It returns when closed is closed.
+// check pings a doubted subscription, and closes it if nothing is received within answerWithin. It returns when closed is closed. ctx has ended, see subscribe.
 func (l *listener) check(ctx context.Context, subscription *redis.PubSub, received *atomic.Int64, closed <-chan struct{}) {
 	for {
 		select {
@@ -177,23 +177,26 @@ func (l *listener) subscribe(ctx context.Context) (confirmed bool) {
 		return false
 	}
 	closed := context.AfterFunc(ctx, func() { _ = subscription.Close() })
+	// With a ctx that has ended, go-redis uses the connection and makes no other one when it fails. It would be of no use, and Ping and Close would wait for it.
+	ended, end := context.WithCancel(ctx)
+	end()
 	var received atomic.Int64
-	ended, checked := make(chan struct{}), make(chan struct{})
+	left, checked := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(checked)
-		l.check(ctx, subscription, &received, ended)
+		l.check(ended, subscription, &received, left)
 	}()
 	defer func() {
 		if closed() {
 			_ = subscription.Close()
 		}
-		close(ended)
+		close(left)
 		<-checked
 	}()
 	pinged := false // and not answered yet
 	silence := l.store.maySilence()
 	for {
-		message, err := subscription.ReceiveTimeout(ctx, silence)
+		message, err := subscription.ReceiveTimeout(ended, silence)
 		var timeout net.Error
 		switch {
 		case err == nil:
@@ -201,7 +204,7 @@ func (l *listener) subscribe(ctx context.Context) (confirmed bool) {
 			pinged = false
 		case errors.As(err, &timeout) && timeout.Timeout() && !pinged && ctx.Err() == nil:
 			pinged = true
-			if subscription.Ping(ctx) != nil {
+			if subscription.Ping(ended) != nil {
 				return confirmed
 			}
 			continue

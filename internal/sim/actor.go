@@ -46,7 +46,12 @@ func newClient(dial func() (net.Conn, error)) *redis.Client {
 	client := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true, DialerRetries: 1,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return dial() },
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return dial()
+		},
 	})
 	client.AddHook(simredis.Turns)
 	return client
