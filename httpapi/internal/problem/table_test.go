@@ -13,7 +13,7 @@ func TestEveryCodeHasItsStatusATitleAndAzuresWord(t *testing.T) {
 		404: {"not_found"},
 		405: {"method_not_allowed"},
 		409: {"quota_collections", "quota_jobs", "quota_runs", "group_full", "quota_recurrence", "quota_occurrences", "quota_authentication", "name_taken", "job_final",
-			"collection_disabled", "collection_deleting", "secret_keys_missing", "busy"},
+			"collection_disabled", "collection_deleting", "secret_keys_missing", "busy", "batch_state", "job_not_failing"},
 		412: {"changed", "exists"},
 		413: {"too_large"},
 		415: {"content_type"},
