@@ -34,11 +34,44 @@ type failures struct {
 type failing struct {
 	seen     [3]int64 // the counters Failed, Died and Dead at the last reading
 	read     time.Time
-	retrying []*chime.JobInfo
-	before   []*chime.JobInfo // dead jobs of the pages before the cursor
-	page     []*chime.JobInfo // dead jobs of the last page
-	cursor   string           // cursor of the last page
-	behind   bool             // there are pages that were not read
+	retrying []failedJob
+	before   []failedJob // dead jobs of the pages before the cursor
+	page     []failedJob // dead jobs of the last page
+	cursor   string      // cursor of the last page
+	behind   bool        // there are pages that were not read
+}
+
+// A failedJob is a job with the shapes of its errors: computing one takes longer than everything else that a poll does with a job.
+type failedJob struct {
+	*chime.JobInfo
+	at     []time.Time // of its failed attempts
+	shapes []string    // of their errors
+	last   string      // the shape of its last error
+	lastAt time.Time
+}
+
+// shaped returns jobs with the shapes of their errors, without the data that no frame shows. Equal errors of a page share the memory of their shape.
+func shaped(jobs []*chime.JobInfo) []failedJob {
+	known := map[string]string{}
+	of := func(err string) string {
+		text, ok := known[err]
+		if !ok {
+			text = shape.Of(err)
+			if shared, ok := known[text]; ok {
+				text = shared
+			}
+			known[err], known[text] = text, text
+		}
+		return text
+	}
+	all := make([]failedJob, len(jobs))
+	for i, job := range light(jobs) {
+		all[i] = failedJob{JobInfo: job, last: of(job.LastError), lastAt: FailedAt(job)}
+		for _, failure := range attempts(job) {
+			all[i].at, all[i].shapes = append(all[i].at, failure.At), append(all[i].shapes, of(failure.Error))
+		}
+	}
+	return all
 }
 
 // read reads new failures.
@@ -101,13 +134,13 @@ func (f *failing) catchUp(ctx context.Context, store chime.Store, jobs *chime.Jo
 			}
 		}
 	}
-	f.retrying, f.behind = light(retrying.Jobs), true
+	f.retrying, f.behind = shaped(retrying.Jobs), true
 	for range deadPages {
 		dead, err := f.deadPage(ctx, jobs, q, now.Add(-lookBack), limit)
 		if err != nil {
 			return err
 		}
-		f.page = light(dead.Jobs)
+		f.page = shaped(dead.Jobs)
 		if f.behind = dead.Next != ""; !f.behind {
 			break
 		}
@@ -160,23 +193,27 @@ type look struct{ job, error string }
 func (f *failures) groups(now time.Time, sampled map[string]map[string]int64) []Group {
 	since := now.Add(-lookBack)
 	found := map[look]*Group{}
+	jobs := map[*Group][]*failedJob{}
 	counts := map[string]map[string]int64{}
 	for queue, q := range f.queues {
 		counts[queue] = map[string]int64{}
-		for _, job := range slices.Concat(q.before, q.page, q.retrying) {
-			for _, failure := range attempts(job) {
-				if failure.At.Before(since) {
-					continue
+		for _, some := range [][]failedJob{q.before, q.page, q.retrying} {
+			for i := range some {
+				job := &some[i]
+				for k, at := range job.at {
+					if at.Before(since) {
+						continue
+					}
+					key := look{job.Name, job.shapes[k]}
+					if found[key] == nil {
+						found[key] = &Group{Job: job.Name, Error: key.error, First: at}
+					}
+					found[key].add(queue, at)
+					counts[queue][job.Name]++
 				}
-				key := look{job.Name, shape.Of(failure.Error)}
-				if found[key] == nil {
-					found[key] = &Group{Job: job.Name, Error: key.error, First: failure.At}
+				if g := found[look{job.Name, job.last}]; g != nil {
+					jobs[g] = append(jobs[g], job)
 				}
-				found[key].add(queue, failure.At)
-				counts[queue][job.Name]++
-			}
-			if g := found[look{job.Name, shape.Of(job.LastError)}]; g != nil {
-				g.Jobs = append(g.Jobs, job)
 			}
 		}
 	}
@@ -196,17 +233,32 @@ func (f *failures) groups(now time.Time, sampled map[string]map[string]int64) []
 	for _, g := range found {
 		slices.Sort(g.Queues)
 		g.Queues = slices.Compact(g.Queues)
-		slices.SortFunc(g.Jobs, func(a, b *chime.JobInfo) int {
-			return cmp.Or(FailedAt(b).Compare(FailedAt(a)), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.ID, b.ID))
-		})
-		g.Jobs = slices.CompactFunc(g.Jobs, func(a, b *chime.JobInfo) bool { return a.Queue == b.Queue && a.ID == b.ID })
-		g.Jobs = g.Jobs[:min(len(g.Jobs), maxGroupJobs)]
+		g.Jobs = newestOf(jobs[g])
 		groups = append(groups, *g)
 	}
 	slices.SortFunc(groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Error, b.Error))
 	})
 	return groups
+}
+
+// newestOf returns the newest jobs, each once.
+func newestOf(jobs []*failedJob) (newest []*chime.JobInfo) {
+	slices.SortFunc(jobs, func(a, b *failedJob) int {
+		if c := b.lastAt.Compare(a.lastAt); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.ID, b.ID))
+	})
+	for i, job := range jobs {
+		if len(newest) == maxGroupJobs {
+			break
+		}
+		if i == 0 || job.Queue != jobs[i-1].Queue || job.ID != jobs[i-1].ID {
+			newest = append(newest, job.JobInfo)
+		}
+	}
+	return newest
 }
 
 // add adds a failed attempt on a queue.
