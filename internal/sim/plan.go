@@ -158,7 +158,7 @@ func NewPlan(seed uint64) Plan {
 		begin := time.Duration(i) * (round + pause)
 		p.Rests = append(p.Rests, begin+round+pause)
 		p.addActs(r, begin)
-		p.addFaults(r, begin)
+		p.addFaults(r, begin, kinds[(seed*uint64(rounds)+uint64(i))%uint64(len(kinds))])
 	}
 	if r.IntN(2) == 0 { // a new deployment prunes
 		p.Actors = append(p.Actors, Actor{Name: "scheduler-new", Role: Scheduler, Begin: at(r, round+pause), Version: 2})
@@ -234,8 +234,13 @@ func (p *Plan) addActs(r *rand.Rand, begin time.Duration) {
 // slots are what may go back: the keys of a queue, or one of the keys that all queues share.
 var slots = []string{queueA, queueB, queueLimited, slotRegistry, slotDeleted, slotLeader}
 
-// addFaults adds the faults of a round. Most rounds have faults of few kinds: too many at once hide each other.
-func (p *Plan) addFaults(r *rand.Rand, begin time.Duration) {
+// kinds are the kinds of faults. A kind that is there twice is more frequent.
+var kinds = []Kind{
+	Kill, Terminate, Stall, Cut, LoseCall, LoseReply, LoseReply, Slow, Late, Copy, OOM, ReadOnly, Loading, Busy, Moved, NoScript, Down, GoBack, GoBack, ClockStep, ScriptsOff,
+}
+
+// addFaults adds the faults of a round: of one kind, and of others by chance. Most rounds have faults of few kinds: too many at once hide each other.
+func (p *Plan) addFaults(r *rand.Rand, begin time.Duration, one Kind) {
 	var all []string
 	for _, a := range p.Actors {
 		all = append(all, a.Name)
@@ -247,8 +252,10 @@ func (p *Plan) addFaults(r *rand.Rand, begin time.Duration) {
 		f.For = min(f.For, begin+round+time.Minute-f.At)
 		p.Faults = append(p.Faults, f)
 	}
-	kinds := []Kind{Kill, Terminate, Stall, Cut, LoseCall, LoseReply, LoseReply, Slow, Late, Copy, OOM, ReadOnly, Loading, Busy, Moved, NoScript, Down, GoBack, GoBack, ClockStep, ScriptsOff}
+	kinds := slices.Clone(kinds)
 	r.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+	first := slices.Index(kinds, one)
+	kinds[0], kinds[first] = kinds[first], kinds[0]
 	for _, kind := range kinds[:1+r.IntN(5)] {
 		for range 1 + r.IntN(4) {
 			f := Fault{Kind: kind, On: pick(r, all...), Percent: pick(r, 5, 20, 50, 100)}
@@ -270,7 +277,7 @@ func (p *Plan) addFaults(r *rand.Rand, begin time.Duration) {
 			case GoBack:
 				f.On, f.Percent, f.For = pick(r, slots...), 0, seconds(20)
 			case ClockStep:
-				f.On, f.Percent, f.For, f.By = "", 0, seconds(120), pick(r, time.Second, 30*time.Second, time.Hour)
+				f.On, f.Percent, f.For, f.By = "", 0, seconds(120), pick(r, time.Second, 30*time.Second, 4*time.Minute)
 			case ScriptsOff:
 				f.On, f.Percent = "", 0
 			default:

@@ -13,7 +13,7 @@ import (
 )
 
 // restLimit is how long work may be left when no fault is active and nothing is paused. A suspect waits up to a minute, and a clock that was ahead has
-// delayed jobs by as much.
+// delayed jobs by up to four.
 const restLimit = 6 * time.Minute
 
 // prepare sets the limit and the rules that the judge knows, before the first process starts.

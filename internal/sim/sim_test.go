@@ -160,6 +160,23 @@ func TestAPlanDependsOnItsSeedAlone(t *testing.T) {
 	}
 }
 
+// Seven plans in a row have faults of every kind.
+func TestPlansHaveFaultsOfEveryKind(t *testing.T) {
+	for first := range uint64(50) {
+		has := map[Kind]bool{}
+		for seed := first; seed < first+7; seed++ {
+			for _, f := range NewPlan(seed).Faults {
+				has[f.Kind] = true
+			}
+		}
+		for _, kind := range kinds {
+			if !has[kind] {
+				t.Errorf("the plans of the seeds %d to %d have no fault of the kind %s", first, first+6, kind)
+			}
+		}
+	}
+}
+
 // The least that fails is found: an act and a fault that fail together.
 func TestShrinkFindsTheLeastThatFails(t *testing.T) {
 	plan := NewPlan(11)
