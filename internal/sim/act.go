@@ -77,6 +77,10 @@ func (c *call) run(ctx context.Context) error {
 		return c.enqueue(ctx)
 	case EnqueueOnce:
 		return c.enqueueOnce(ctx)
+	case AddBatch:
+		return c.addBatch(ctx)
+	case CancelBatch:
+		return c.cancelBatch(ctx)
 	case Cancel:
 		return c.cancel(ctx, jobs)
 	case DeleteJobs:

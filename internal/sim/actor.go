@@ -190,6 +190,12 @@ func (l *life) handle(ctx context.Context, job *chime.Job, key string) error {
 		return nil // the process has vanished: it does nothing any more
 	}
 	end := l.actor.world.history.begin(l.record, key, job.ID, job.Queue, job.Fence)
+	if err := l.grow(ctx, job, key); err != nil {
+		if !l.gone() {
+			end(Failed)
+		}
+		return err
+	}
 	b := behave(l.actor.world.plan.Seed, key, job.Fence)
 	timer := time.NewTimer(b.work)
 	defer timer.Stop()

@@ -10,8 +10,8 @@
 //
 // All processes write into a History: a job is offered, is accepted, a run begins, a run ends, an act returns. At the end a judge compares the history
 // with the data on the server. It knows the promises of docs/reliability.md, and no code of chime: every accepted job ends, no job runs again without a
-// cause, a cancelled job does not start, a deleted schedule does not run, no limit is exceeded, an ordered group stays in order, and every instant of an
-// unchanged schedule has run or is counted.
+// cause, a cancelled job does not start, a deleted schedule does not run, no limit is exceeded, an ordered group stays in order, every batch ends once and
+// after its last member, and every instant of an unchanged schedule has run or is counted.
 //
 // Shrink makes a failing plan smaller: it drops faults, acts and processes and shortens times as long as the same kind of finding remains. Plan.String
 // prints what is left as a time line.

@@ -13,6 +13,7 @@ type History struct {
 	mu sync.Mutex
 
 	Jobs      map[string]*Job // by key
+	Batches   []*Batch        // in the order in which they were offered
 	Acts      []*Done
 	Processes []*Process
 	Faults    []Happened
@@ -26,6 +27,7 @@ type History struct {
 // A Job is what is known of a job. Its key is its argument, or the ID of an occurrence or of a manual run.
 type Job struct {
 	Key, ID, Queue, Group string
+	Batch                 string // of which it is a member
 
 	Offered  time.Time // zero: not enqueued by an act
 	Accepted time.Time // zero: unknown
@@ -186,6 +188,7 @@ const (
 	stuck       = "stuck"       // work was left when everything rested
 	damaged     = "damaged"     // Verify has found something
 	miscounted  = "miscounted"  // a count of the server does not fit the history
+	early       = "early"       // a batch ended before its last member
 	refused     = "refused"     // a call failed although no fault was active
 	broken      = "broken"      // a role ended by itself
 )

@@ -24,6 +24,7 @@ func judge(h *History, s *snapshot) Findings {
 		j.checkRuns(h.Jobs[key])
 	}
 	j.checkFollowers()
+	j.checkBatches()
 	j.checkCancelled()
 	j.checkDeleted()
 	j.checkLimits()
@@ -105,7 +106,7 @@ func (j *judgement) checkEnd(job *Job) {
 	}
 	of := func(d *Done) bool { return d.ID == job.ID && d.Err != nil || d.ID == job.ID && d.Result != "0 changed" }
 	switch {
-	case j.acted(job.Offered, forever, of, Cancel, DeleteJobs):
+	case j.acted(job.Offered, forever, of, Cancel, DeleteJobs), j.cancelledBatch(job.Batch):
 	case j.acted(job.Offered, forever, func(d *Done) bool { return d.Name == job.Queue }, Purge):
 	case j.wentBack(job.Queue, job.Offered, job.Accepted.Add(time.Nanosecond)):
 	default:
@@ -359,7 +360,7 @@ func (j *judgement) checkCompletions() {
 		all := job.byFence()
 		last := all[len(all)-1]
 		if last.Outcome == OK && !j.troubled(last.Process, last.Begun, last.Ended.Add(2*sessionTTL)) && !j.snapshot.dead[job.Queue+" "+job.ID] &&
-			!j.acted(job.Offered, forever, func(d *Done) bool { return d.ID == job.ID }, Cancel) {
+			!j.acted(job.Offered, forever, func(d *Done) bool { return d.ID == job.ID }, Cancel) && !j.cancelledBatch(job.Batch) {
 			certain++
 		}
 	}

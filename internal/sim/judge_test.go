@@ -73,3 +73,66 @@ func TestTheJudgeKnowsWhyAJobRunsAgain(t *testing.T) {
 		}
 	}
 }
+
+// A batch with two members ends at 10:10. The first one is done at 10:01; which ends of the second one the judge accepts.
+func TestTheJudgeKnowsWhenABatchMayEnd(t *testing.T) {
+	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return began.Add(10*time.Minute + time.Duration(seconds)*time.Second) }
+	live := &Process{Name: "worker-1.1", Begun: began}
+	run := func(p *Process, from, to int, outcome Outcome) Run {
+		r := Run{Process: p, Fence: int64(from), Queue: queueA, Begun: at(from), Outcome: outcome}
+		if to > 0 {
+			r.Ended = at(to)
+		}
+		return r
+	}
+	cancelled := &Done{Act: Act{Do: CancelBatch}, ID: "b1", Begun: at(2), Ended: at(3)}
+	for _, c := range []struct {
+		name string
+		runs []Run // of the second member
+		dead bool  // it is dead
+		act  *Done
+		done bool // the job Done has begun
+		want string
+	}{
+		{"all are done", []Run{run(live, 1, 5, OK)}, false, nil, true, ""},
+		{"all are done, and Done has not begun", []Run{run(live, 1, 5, OK)}, false, nil, false, lost},
+		{"one is dead", []Run{run(live, 1, 5, Discarded)}, true, nil, false, ""},
+		{"one is dead, and Done has begun", []Run{run(live, 1, 5, Discarded)}, true, nil, true, early},
+		{"one still runs", []Run{run(live, 1, 11, OK)}, false, nil, true, early},
+		{"one has never ended", []Run{run(live, 1, 0, Unended)}, false, nil, false, early},
+		{"one begins later", []Run{run(live, 12, 13, OK)}, false, nil, true, early},
+		{"one is tried again later", []Run{run(live, 1, 2, Failed), run(live, 12, 13, OK)}, false, nil, true, early},
+		{"one is requeued, and Done follows", []Run{run(live, 1, 2, Discarded), run(live, 12, 13, OK)}, false, &Done{Act: Act{Do: Requeue, Name: queueA}, Begun: at(11), Ended: at(11)}, true, ""},
+		{"the run of a killed worker has not ended", []Run{run(&Process{Name: "worker-2.1", Gone: at(2), Killed: true}, 1, 0, Unended), run(live, 4, 5, OK)}, false, nil, true, ""},
+		{"it was cancelled", []Run{run(live, 1, 4, CutOff)}, false, cancelled, false, ""},
+		{"it was cancelled, and one still runs", []Run{run(live, 1, 11, CutOff)}, false, cancelled, false, early},
+		{"it was cancelled, and one was handed back", []Run{run(&Process{Name: "worker-2.1", Gone: at(2)}, 1, 0, Unended)}, false, cancelled, false, ""},
+		{"one was handed back", []Run{run(&Process{Name: "worker-2.1", Gone: at(2)}, 1, 0, Unended)}, false, nil, false, early},
+	} {
+		h := &History{Jobs: map[string]*Job{}, Began: began, Batches: []*Batch{{ID: "b1", Offered: began, Complete: at(0)}}}
+		add := func(key string, runs ...Run) {
+			h.Jobs[key] = &Job{Key: key, ID: key, Queue: queueA, Offered: began, Accepted: at(0), Begins: runs}
+		}
+		add("b1/0", run(live, 0, 1, OK))
+		add("b1/1", c.runs...)
+		h.Jobs["b1/0"].Batch, h.Jobs["b1/1"].Batch = "b1", "b1"
+		add("b1#ended", run(live, 10, 11, OK))
+		add("b1#done")
+		if c.done {
+			add("b1#done", run(live, 14, 15, OK))
+		}
+		if c.act != nil {
+			h.Acts = []*Done{c.act}
+		}
+		j := &judgement{History: h, snapshot: &snapshot{dead: map[string]bool{queueA + " b1/1": c.dead}}}
+		j.checkBatches()
+		var want []string
+		if c.want != "" {
+			want = []string{c.want}
+		}
+		if got := j.found.Kinds(); !slices.Equal(got, want) {
+			t.Errorf("%s: the judge found %v, want %v", c.name, got, want)
+		}
+	}
+}

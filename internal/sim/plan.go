@@ -43,6 +43,8 @@ const (
 	EnqueueOnce  Verb = "enqueue once"  // a job with an ID that the same act of another process may have enqueued
 	EnqueueGroup Verb = "enqueue group" // N jobs of a group; Name is the group
 	Follow       Verb = "follow"        // N jobs with OnDone
+	AddBatch     Verb = "batch"         // a batch of N members
+	CancelBatch  Verb = "cancel batch"  // the N-th batch before the last one
 	Cancel       Verb = "cancel"        // a job that was enqueued
 	DeleteJobs   Verb = "delete jobs"   // the N jobs that were enqueued last
 	Requeue      Verb = "requeue"       // the dead jobs of a queue
@@ -142,7 +144,7 @@ const (
 
 // NewPlan returns the plan of a seed.
 func NewPlan(seed uint64) Plan {
-	r := rand.New(rand.NewPCG(seed, 35))
+	r, ofBatches := rand.New(rand.NewPCG(seed, 35)), rand.New(rand.NewPCG(seed, 36))
 	p := Plan{Seed: seed}
 	workers, schedulers, clients := 2+r.IntN(2), 1+r.IntN(2), 1+r.IntN(2)
 	add := func(role Role, n int, names ...string) {
@@ -158,6 +160,7 @@ func NewPlan(seed uint64) Plan {
 		begin := time.Duration(i) * (round + pause)
 		p.Rests = append(p.Rests, begin+round+pause)
 		p.addActs(r, begin)
+		p.addBatches(ofBatches, begin)
 		p.addFaults(r, begin, kinds[(seed*uint64(rounds)+uint64(i))%uint64(len(kinds))])
 	}
 	if r.IntN(2) == 0 { // a new deployment prunes
@@ -228,6 +231,17 @@ func (p *Plan) addActs(r *rand.Rand, begin time.Duration) {
 		default:
 			add(do, "", 0)
 		}
+	}
+}
+
+// addBatches adds the batches of a round.
+func (p *Plan) addBatches(r *rand.Rand, begin time.Duration) {
+	clients := p.names(Client)
+	for range r.IntN(5) {
+		p.Acts = append(p.Acts, Act{At: at(r, begin), By: pick(r, clients...), Do: AddBatch, N: 1 + r.IntN(12)})
+	}
+	for range r.IntN(2) {
+		p.Acts = append(p.Acts, Act{At: at(r, begin), By: pick(r, clients...), Do: CancelBatch, N: r.IntN(2)})
 	}
 }
 

@@ -39,6 +39,7 @@ func (w *World) rest() {
 		}
 	}
 	w.resume()
+	w.seal()
 	if w.back {
 		w.back = false
 		w.sweepAndRepair()
@@ -142,7 +143,8 @@ func (w *World) leftWork() (left []string, err error) {
 			}
 		}
 	}
-	return left, nil
+	open, err := w.openBatches()
+	return append(left, open...), err
 }
 
 // verify requires that Verify finds nothing.

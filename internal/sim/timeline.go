@@ -51,7 +51,7 @@ func (a Act) text() string {
 		text += " " + a.Name
 	}
 	switch a.Do {
-	case Enqueue, EnqueueLater, EnqueueGroup, Follow, Limit, RuleGroup, Put, Backfill, Cancel, DeleteJobs, EnqueueOnce, Move:
+	case Enqueue, EnqueueLater, EnqueueGroup, Follow, Limit, RuleGroup, Put, Backfill, Cancel, DeleteJobs, EnqueueOnce, Move, AddBatch, CancelBatch:
 		text += fmt.Sprintf(" (%d)", a.N)
 	}
 	return text
