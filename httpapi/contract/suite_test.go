@@ -252,6 +252,12 @@ func runs(t *testing.T, server *embedded.Server) []*wire {
 	w.want(t, 200, "", "POST", fails+"/acknowledge", `{"note": "the bank repairs it", "until": "2199-01-01T00:00:00Z"}`)
 	w.want(t, 200, "", "GET", demo+"/acknowledgements", "")
 	w.want(t, 200, "", "DELETE", fails+"/acknowledge", "")
+	if err := chime.NewSchedules(server.Store()).Pause(t.Context(), "demo:fails", chime.Note{Until: time.Now().Add(time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
+	if x := w.send(t, "GET", fails, ""); !strings.Contains(string(x.got), `"held":"operator","heldUntil":"`) {
+		t.Errorf("%v\nwant the end of the pause", x)
+	}
 	x := w.send(t, "GET", report+"/history", "")
 	var history struct {
 		Value []struct {

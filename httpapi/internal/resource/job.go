@@ -129,7 +129,7 @@ func (f *form) state(j *Job) {
 // extensions reads chime: the fields that Azure's JSON does not have.
 func (f *form) extensions(j *Job) {
 	in := f.content.Object("chime")
-	in.Ignore("effectiveGroup", "held", "secrets")
+	in.Ignore("effectiveGroup", "held", "heldUntil", "secrets")
 	j.Overlap = word(in.Text("overlap"), overlaps...)
 	if j.Overlap == "" {
 		j.Overlap = chime.OverlapAllow

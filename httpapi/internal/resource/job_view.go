@@ -13,12 +13,13 @@ import (
 
 // A JobView is a job in an answer.
 type JobView struct {
-	ID    string // the path below the mount point, with the ARM prefix of the request if it had one
-	Name  JobName
-	State State
-	Held  string // the reason why it is disabled: client, collection, failures, operator; empty: it is not disabled
-	Group string // of its runs: its own, or its collection's when it was last written; empty: none
-	Job   *Job   // without its secrets in the answer
+	ID        string // the path below the mount point, with the ARM prefix of the request if it had one
+	Name      JobName
+	State     State
+	Held      string    // the reason why it is disabled: client, collection, failures, operator; empty: it is not disabled
+	HeldUntil time.Time // when it is enabled again by itself; zero: when somebody enables it
+	Group     string    // of its runs: its own, or its collection's when it was last written; empty: none
+	Job       *Job      // without its secrets in the answer
 
 	Executions, Failures, Faults int64
 	Last, Next                   time.Time // zero: none
@@ -57,6 +58,7 @@ type (
 		History      jobHistory          `json:"history"`
 		InGroup      string              `json:"effectiveGroup,omitempty"`
 		Held         string              `json:"held,omitempty"`
+		HeldUntil    string              `json:"heldUntil,omitempty"`
 		Secrets      []string            `json:"secrets,omitempty"`
 	}
 	jobHistory struct {
@@ -75,7 +77,7 @@ func (v *JobView) Append(to []byte) []byte {
 		LastExecutionTime: Time(v.Last), NextExecutionTime: Time(v.Next),
 		ExecutionCount: v.Executions, FailureCount: v.Failures, FaultedCount: v.Faults,
 	}
-	properties.Chime.Held, properties.Chime.InGroup = v.Held, v.Group
+	properties.Chime.Held, properties.Chime.HeldUntil, properties.Chime.InGroup = v.Held, Time(v.HeldUntil), v.Group
 	properties.Chime.Secrets = v.Job.Action.SecretPaths()
 	return appendJSON(to, jobJSON{ID: v.ID, Type: jobType, Name: v.Name.Collection + "/" + v.Name.Job, Properties: properties})
 }

@@ -61,6 +61,9 @@ func (s *Service) view(ctx context.Context, schedule *chime.Schedule) (*Job, err
 		Name: jobOf(schedule.Name), State: stateOf(schedule), Held: holderOf(schedule), Group: schedule.Group, Job: &d.job,
 		Executions: c.Started, Failures: c.Failed, Faults: c.Dead, Last: schedule.Last.Ended,
 	}}
+	if j.State == resource.Disabled {
+		j.HeldUntil = schedule.Note.Until
+	}
 	if j.State == resource.Enabled {
 		j.Next, err = s.next(ctx, schedule)
 	}

@@ -327,3 +327,22 @@ func TestAProgramsScheduleIsNoJob(t *testing.T) {
 		}
 	})
 }
+
+// A pause of an operator may have an end, at which the job is enabled by itself.
+func TestAJobShowsUntilWhenItIsPaused(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		f.work()
+		f.put(report, job(`{"frequency": "hour"}`))
+		until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+		if err := f.schedules.Pause(t.Context(), report.Schedule(), chime.Note{By: "anna", Until: until}); err != nil {
+			t.Fatal(err)
+		}
+		if j := f.get(report); j.Held != "operator" || !j.HeldUntil.Equal(until) || j.State != resource.Disabled {
+			t.Errorf("paused: %s until %v", text(j), j.HeldUntil)
+		}
+		time.Sleep(2 * time.Hour) // fake time
+		if j := f.get(report); j.Held != "" || !j.HeldUntil.IsZero() || j.State != resource.Enabled {
+			t.Errorf("after the end: %s until %v", text(j), j.HeldUntil)
+		}
+	})
+}
