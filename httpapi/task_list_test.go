@@ -38,7 +38,7 @@ func TestTasksAreListedInPages(t *testing.T) {
 	}
 }
 
-// Only who may add tasks may search in their arguments.
+// Only a caller who may add tasks may search in their arguments.
 func TestASearchInArgumentsNeedsWrite(t *testing.T) {
 	for permission, want := range map[Permission]bool{Read: false, Run: false, Write: true, Admin: true} {
 		api, backend := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {

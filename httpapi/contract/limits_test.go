@@ -49,9 +49,12 @@ func collection(body string, much func(n int) string) sample {
 }
 
 // added is a request for tasks; n of something replaces %s.
-func added(body string, much func(n int) string) sample {
+func added(body string, much func(n int) string) sample { return posted(tasks, body, much) }
+
+// posted is a request with a body; n of something replaces %s.
+func posted(target, body string, much func(n int) string) sample {
 	return func(n int) (string, string, string, []string) {
-		return "POST", tasks, strings.Replace(body, "%s", much(n), 1), nil
+		return "POST", target, strings.Replace(body, "%s", much(n), 1), nil
 	}
 }
 
@@ -144,6 +147,10 @@ func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 		{schemas + "NewTask/properties/headers/propertyNames/maxLength", "header_name", added(`{"job": {"name": "mail"}, "headers": {"%s": ""}}`, text)},
 		{schemas + "NewTask/properties/headers/propertyNames/minLength", "header_name", added(`{"job": {"name": "mail"}, "headers": {"%s": ""}}`, text)},
 
+		{schemas + "NewBatch/properties/value/maxItems", "task_count", posted(demo+"/batches", `{"value": [%s]}`, items(`{"job": {"name": "mail"}}`))},
+		{schemas + "NewBatch/properties/value/minItems", "task_count", posted(demo+"/batches", `{"value": [%s]}`, items(`{"job": {"name": "mail"}}`))},
+		{schemas + "NewBatch/properties/note/maxLength", "note_size", posted(demo+"/batches", `{"note": "%s", "value": [{"job": {"name": "mail"}}]}`, text)},
+
 		{schemas + "Quota/properties/maxJobCount/maximum", "quota_value", collection(`{"quota": {"maxJobCount": %s}}`, figure)},
 		{schemas + "Quota/properties/maxJobCount/minimum", "quota_value", collection(`{"quota": {"maxJobCount": %s}}`, figure)},
 		{schemas + "Quota/properties/maxJobOccurrence/maximum", "quota_value", collection(`{"quota": {"maxJobOccurrence": %s}}`, figure)},
@@ -201,6 +208,9 @@ func TestTheLimitsOfTheDocumentAreThoseOfTheHandler(t *testing.T) {
 		{200, `"headers": {"a": "` + text(4095) + `"}`}, {400, `"headers": {"a": "` + text(4096) + `"}`},
 	} {
 		w.want(t, c.status, "", "POST", tasks, `{"action": {"type": "job", "job": {"name": "mail"}}, `+c.task+`}`)
+	}
+	for keep, status := range map[string]int{"PT1M": 200, "PT59S": 400, "P365D": 200, "P366D": 400} {
+		w.want(t, status, "", "POST", demo+"/batches", `{"keep": "`+keep+`", "value": [{"job": {"name": "mail"}}]}`)
 	}
 	for wait, status := range map[string]int{"0s": 404, "25s": 404, "26s": 400} {
 		w.want(t, status, "", "GET", tasks+"/none?wait="+wait, "")
