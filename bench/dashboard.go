@@ -30,7 +30,8 @@ const (
 	noteworthy  = time.Millisecond // a command that takes longer is in the slow log
 
 	// The suffixes of figure names, after the kind of page.
-	pageTime, pageCPU, pageCommands, pageSent = ": p95", ": server CPU", ": commands", ": sent"
+	// Commands are those that the server executes, those of scripts too; calls are what the dashboard sends, a script being one.
+	pageTime, pageCPU, pageCommands, pageSends, pageSent = ": p95", ": server CPU", ": commands", ": calls", ": sent"
 )
 
 const dashboardName = "dashboard" // of the measure
@@ -68,6 +69,23 @@ var dashboardMeasure = measure{
 
 // servePages serves a dashboard of a load, and finds the pages to request.
 func servePages(ctx context.Context, l *load) (*openPages, error) {
+	p, err := openDashboard(l)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.find(ctx); err != nil {
+		p.close()
+		return nil, err
+	}
+	if err := l.client.ConfigSet(ctx, "slowlog-log-slower-than", fmt.Sprint(noteworthy.Microseconds())).Err(); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, l.client.Do(ctx, "SLOWLOG", "RESET").Err()
+}
+
+// openDashboard serves a dashboard of a load.
+func openDashboard(l *load) (*openPages, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -82,15 +100,7 @@ func servePages(ctx context.Context, l *load) (*openPages, error) {
 	})
 	p.server = &http.Server{Handler: p.dashboard}
 	go func() { _ = p.server.Serve(listener) }()
-	if err := p.find(ctx); err != nil {
-		p.close()
-		return nil, err
-	}
-	if err := l.client.ConfigSet(ctx, "slowlog-log-slower-than", fmt.Sprint(noteworthy.Microseconds())).Err(); err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, l.client.Do(ctx, "SLOWLOG", "RESET").Err()
+	return p, nil
 }
 
 // listing is what it costs to read all schedules once.
@@ -128,7 +138,7 @@ func (p *openPages) costs(ctx context.Context) ([]figure, error) {
 		return nil, err
 	}
 	var figures []figure
-	var commands, sizes, cpus, looking []float64
+	var calls, commands, sizes, cpus, looking []float64
 	for _, kind := range pageKinds {
 		var sent []float64
 		each, err := p.costOf(ctx, func() error {
@@ -140,7 +150,8 @@ func (p *openPages) costs(ctx context.Context) ([]figure, error) {
 			return nil, err
 		}
 		cpu, largest := max(0, each.cpu-own.cpu), slices.Max(sent)
-		if commands, sizes = append(commands, each.commands), append(sizes, largest); kind.looks {
+		calls, commands = append(calls, each.sent), append(commands, each.commands)
+		if sizes = append(sizes, largest); kind.looks {
 			looking = append(looking, cpu)
 		} else {
 			cpus = append(cpus, cpu)
@@ -148,27 +159,30 @@ func (p *openPages) costs(ctx context.Context) ([]figure, error) {
 		figures = append(figures,
 			figure{name: kind.name + pageCPU, unit: "ms", value: cpu, less: true},
 			figure{name: kind.name + pageCommands, value: each.commands, less: true},
+			figure{name: kind.name + pageSends, value: each.sent, less: true},
 			figure{name: kind.name + pageSent, unit: "KB", value: largest, less: true})
 	}
 	return append([]figure{
 		{name: "page, server CPU", unit: "ms", value: slices.Max(cpus), less: true},
 		{name: "page that looks through jobs, server CPU", unit: "ms", value: slices.Max(looking), less: true},
+		{name: "page, calls", value: slices.Max(calls), less: true},
 		{name: "page, commands", value: slices.Max(commands), less: true},
 		{name: "page, sent", unit: "KB", value: slices.Max(sizes), less: true},
 	}, figures...), nil
 }
 
 // A pageCost is what a page cost the server.
-type pageCost struct{ cpu, commands float64 } // CPU in ms
+type pageCost struct{ cpu, commands, sent float64 } // CPU in ms
 
 // costOf is the median of what do costs, each time right after a change.
 func (p *openPages) costOf(ctx context.Context, do func() error) (pageCost, error) {
-	var cpus, commands []float64
+	var cpus, commands, sent []float64
 	for range pageCosts {
 		if err := p.change(ctx); err != nil {
 			return pageCost{}, err
 		}
 		before, err := p.load.redis.usage(ctx)
+		calls := p.sent.all.Load()
 		if err == nil {
 			err = do()
 		}
@@ -180,9 +194,9 @@ func (p *openPages) costOf(ctx context.Context, do func() error) (pageCost, erro
 			return pageCost{}, err
 		}
 		used := after.since(before)
-		cpus, commands = append(cpus, micros(used.cpu)/1e3), append(commands, float64(used.commands))
+		cpus, commands, sent = append(cpus, micros(used.cpu)/1e3), append(commands, float64(used.commands)), append(sent, float64(p.sent.all.Load()-calls))
 	}
-	return pageCost{middle(cpus), middle(commands)}, nil
+	return pageCost{middle(cpus), middle(commands), middle(sent)}, nil
 }
 
 // looked is what viewers cost while they have pages open, how long pages take then, and what happens when they have gone.

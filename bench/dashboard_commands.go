@@ -10,14 +10,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// sentCommands counts the commands of a client that read all of something, however much that is: but not the sessions of a queue's workers, nor the
-// names of jobs that are parked there, of which there are a thousand at most. All of these have to be counted.
-type sentCommands struct{ unbounded atomic.Int64 }
+// sentCommands counts the commands of a client, and those that read all of something, however much that is: but not the sessions of a queue's workers, nor the
+// names of jobs that are parked there, of which there are a thousand at most, nor the acknowledgements, of which there are 500. All of these have to be
+// counted or shown.
+type sentCommands struct{ all, unbounded atomic.Int64 }
 
 // unboundedCommands read a whole key, or all keys, with any arguments.
 var unboundedCommands = []string{"keys", "hgetall", "hkeys", "hvals", "smembers", "sinter", "sunion", "sdiff", "sort", "dump"}
 
 func (s *sentCommands) count(cmd redis.Cmder) {
+	s.all.Add(1)
 	if isUnbounded(cmd.Args()) {
 		s.unbounded.Add(1)
 	}
@@ -33,7 +35,7 @@ func isUnbounded(args []any) bool {
 	case len(words) == 0:
 		return false
 	case slices.Contains(unboundedCommands, words[0]):
-		return true
+		return !strings.HasSuffix(words[min(1, len(words)-1)], ":acknowledged")
 	case slices.Contains([]string{"lrange", "zrange", "zrevrange"}, words[0]) && len(words) >= 4:
 		bounded := strings.HasSuffix(words[1], ":sessions") || strings.HasSuffix(words[1], ":unhandled")
 		return words[2] == "0" && words[3] == "-1" && !bounded

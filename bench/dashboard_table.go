@@ -3,7 +3,7 @@ package main
 import "strings"
 
 // pageFigures are the figures of each kind of page, in the order of the table's columns.
-var pageFigures = []struct{ name, unit string }{{pageTime, "ms"}, {pageCPU, "ms"}, {pageCommands, ""}, {pageSent, "KB"}}
+var pageFigures = []struct{ name, unit string }{{pageTime, "ms"}, {pageCPU, "ms"}, {pageCommands, ""}, {pageSends, ""}, {pageSent, "KB"}}
 
 // ofPage reports whether a figure is of one kind of page: those have a table of their own.
 func ofPage(figure string) bool { return strings.HasPrefix(figure, "/") }

@@ -103,7 +103,7 @@ var measures = slices.Concat([]measure{
 	delayedMeasure,
 	idleOne, idleQueues, idleLeader, idleSchedules, idleSparse,
 	idleFifty,
-	metricsMeasure, topMeasure, dashboardMeasure,
+	metricsMeasure, topMeasure, dashboardMeasure, dashboardDead,
 	crashMeasure,
 },
 	recurrenceMeasures(),
