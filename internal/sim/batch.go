@@ -22,6 +22,11 @@ type Batch struct {
 func (b *Batch) ended() string { return b.ID + "#ended" }
 func (b *Batch) done() string  { return b.ID + "#done" }
 
+// atEnd reports whether a key is that of a job at the end of a batch. If the home of the batch loses the end, it ends once more.
+func atEnd(key string) bool {
+	return strings.HasSuffix(key, "#ended") || strings.HasSuffix(key, "#done")
+}
+
 // The queues of members, in turn, and of the jobs at the end.
 var memberQueues = []string{queueA, queueB, queueLimited, queueGroups}
 

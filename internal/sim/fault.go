@@ -12,6 +12,7 @@ const (
 	slotRegistry = "the registry"
 	slotDeleted  = "the record of deletions"
 	slotLeader   = "the leader"
+	slotBatches  = "the homes of batches" // all of them together
 )
 
 // patternsOf returns the keys of a slot.
@@ -23,6 +24,8 @@ func patternsOf(slot string) []any {
 		return []any{"chime:deleted"}
 	case slotLeader:
 		return []any{"chime:leader"}
+	case slotBatches:
+		return []any{"chime:{/*}:*"}
 	}
 	return []any{"chime:{" + slot + "}:*"}
 }
@@ -90,6 +93,7 @@ func (w *World) endFault(f *Fault) {
 			of.start()
 		}
 	case GoBack:
+		time.Sleep(time.Millisecond) // fake time: what happened at this instant has earlier fences than what follows
 		w.goBack(f)
 	case ClockStep:
 		w.server.SetOffset(0)

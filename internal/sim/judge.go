@@ -109,6 +109,7 @@ func (j *judgement) checkEnd(job *Job) {
 	case j.acted(job.Offered, forever, of, Cancel, DeleteJobs), j.cancelledBatch(job.Batch):
 	case j.acted(job.Offered, forever, func(d *Done) bool { return d.Name == job.Queue }, Purge):
 	case j.wentBack(job.Queue, job.Offered, job.Accepted.Add(time.Nanosecond)):
+	case atEnd(job.Key) && j.wentBack(slotBatches, job.Offered, job.Accepted.Add(time.Nanosecond)):
 	default:
 		j.found.add(lost, "%s (ID %s on %s) was accepted at %s, and %s", job.Key, job.ID, job.Queue, j.stamp(job.Accepted), j.ran(job))
 	}
@@ -163,6 +164,8 @@ func (j *judgement) caused(job *Job, r, next Run) bool {
 	case j.troubled(r.Process, r.Begun, to), handedBack(r, next.Begun):
 		return true
 	case j.backBetween(r.Queue, r.Begun, settled.Add(time.Minute), next.Begun):
+		return true
+	case atEnd(job.Key) && j.backBetween(slotBatches, job.Offered, to, next.Begun):
 		return true
 	case name != "" && r.Queue != next.Queue && j.hadTwoHomes(to):
 		return true

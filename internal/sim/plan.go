@@ -234,7 +234,7 @@ func (p *Plan) addActs(r *rand.Rand, begin time.Duration) {
 	}
 }
 
-// addBatches adds the batches of a round.
+// addBatches adds the batches of a round, and lets their homes go back in some rounds.
 func (p *Plan) addBatches(r *rand.Rand, begin time.Duration) {
 	clients := p.names(Client)
 	for range r.IntN(5) {
@@ -242,6 +242,11 @@ func (p *Plan) addBatches(r *rand.Rand, begin time.Duration) {
 	}
 	for range r.IntN(2) {
 		p.Acts = append(p.Acts, Act{At: at(r, begin), By: pick(r, clients...), Do: CancelBatch, N: r.IntN(2)})
+	}
+	if r.IntN(8) == 0 {
+		f := Fault{At: at(r, begin), For: time.Duration(1+r.IntN(20)) * time.Second, Kind: GoBack, On: slotBatches}
+		f.For = min(f.For, begin+round+time.Minute-f.At)
+		p.Faults = append(p.Faults, f)
 	}
 }
 
