@@ -317,11 +317,14 @@ type logger struct{ life *life }
 func (*logger) Enabled(context.Context, slog.Level) bool { return true }
 
 func (g *logger) Handle(_ context.Context, r slog.Record) error {
-	event, book := "", g.life.actor.world.log
+	event, unsettled, book := "", int64(0), g.life.actor.world.log
 	var text strings.Builder
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "event" {
 			event = a.Value.String()
+		}
+		if a.Key == "unsettled" && a.Value.Kind() == slog.KindInt64 {
+			unsettled = a.Value.Int64()
 		}
 		if book.keeps {
 			fmt.Fprintf(&text, " %s", a)
@@ -331,6 +334,9 @@ func (g *logger) Handle(_ context.Context, r slog.Record) error {
 	if event == "session.lost" || event == "session.expired" {
 		h := g.life.actor.world.history
 		h.note(func() { g.life.record.Lost = append(g.life.record.Lost, time.Now()) })
+	}
+	if event == "drain.ended" {
+		g.life.actor.world.history.note(func() { g.life.record.Kept = int(unsettled) })
 	}
 	book.add(g.life.record.Name, r.Message+text.String())
 	return nil

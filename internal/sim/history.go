@@ -64,6 +64,7 @@ type Process struct {
 	Gone    time.Time   // killed, or asked to end
 	Killed  bool        // it vanished
 	Lost    []time.Time // when it logged that a session was lost or silent
+	Kept    int         // how many outcomes it still had when it ended, as it logged: the server did not confirm them
 	retired bool        // Run has returned
 }
 

@@ -161,7 +161,7 @@ func (j *judgement) caused(job *Job, r, next Run) bool {
 		return true
 	case r.Outcome == Discarded && j.acted(r.Begun, to, func(d *Done) bool { return d.Name == r.Queue }, Requeue):
 		return true
-	case j.troubled(r.Process, r.Begun, to), handedBack(r, next.Begun):
+	case j.troubled(r.Process, r.Begun, to), handedBack(r, next.Begun), j.unconfirmed(r, next.Begun):
 		return true
 	case j.backBetween(r.Queue, r.Begun, settled.Add(time.Minute), next.Begun):
 		return true
@@ -183,6 +183,15 @@ func handedBack(r Run, before time.Time) bool {
 	p := r.Process
 	at := p.Gone.Add(drainTimeout + handBackWait)
 	return !p.Gone.IsZero() && !p.Killed && !r.Begun.After(p.Gone) && (r.Ended.IsZero() || !r.Ended.Before(at)) && !before.Before(at)
+}
+
+// unconfirmed reports whether the outcome of a run may be lost because its worker has ended: the server confirmed no outcome until then, as replies were lost.
+func (h *History) unconfirmed(r Run, before time.Time) bool {
+	p := r.Process
+	name, _, _ := strings.Cut(p.Name, ".")
+	return p.Kept > 0 && !r.Ended.IsZero() && before.After(p.Gone) && !r.Ended.After(p.Gone.Add(drainTimeout+handBackWait)) && slices.ContainsFunc(h.Faults, func(f Happened) bool {
+		return f.Kind == LoseReply && f.concerns(name) && f.reaches(r.Ended, p.Gone)
+	})
 }
 
 // backBetween reports whether a queue lost how a run began or ended, and the next run began after that.

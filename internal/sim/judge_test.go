@@ -11,6 +11,8 @@ func TestTheJudgeKnowsWhyAJobRunsAgain(t *testing.T) {
 	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) time.Time { return began.Add(10*time.Minute + d) }
 	drains := func(p *Process) { p.Gone = at(time.Second) }
+	keeps := func(p *Process) { p.Gone, p.Kept = at(10*time.Second), 1 }
+	replies := Happened{Fault{Kind: LoseReply}, at(-5 * time.Second), at(20 * time.Second)}
 	back := Happened{Fault{Kind: GoBack, On: queueA}, at(-5 * time.Second), at(20 * time.Second)}
 	step := Happened{Fault{Kind: ClockStep, By: time.Hour}, at(-2 * time.Minute), at(-time.Minute)}
 	moved := func(h Happened, by time.Duration) Happened {
@@ -37,6 +39,10 @@ func TestTheJudgeKnowsWhyAJobRunsAgain(t *testing.T) {
 		{"its worker drains, and it is not handed back yet", 0, drains, 7*time.Second + 900*time.Millisecond, 6, nil, doubled},
 		{"its handler has returned during the drain", 7 * time.Second, drains, 9 * time.Second, 6, nil, doubled},
 		{"it has begun after its worker was asked to end", 0, func(p *Process) { p.Gone = at(-time.Second) }, 8 * time.Second, 6, nil, doubled},
+
+		{"its worker has ended and its outcome was not confirmed", time.Second, keeps, 30 * time.Second, 6, []Happened{replies}, ""},
+		{"the same, and no replies were lost", time.Second, keeps, 30 * time.Second, 6, nil, doubled},
+		{"its worker has ended and all outcomes were confirmed", time.Second, drains, 30 * time.Second, 6, []Happened{replies}, doubled},
 
 		{"nothing happened, and the fence is the same", time.Second, nil, 8 * time.Second, 5, nil, refenced},
 		{"its queue went back", time.Second, nil, 30 * time.Second, 6, []Happened{back}, ""},
