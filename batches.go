@@ -62,7 +62,7 @@ type BatchInfo struct {
 
 	Queues []BatchQueue `json:"queues,omitempty"` // its members by queue, in the order of the names
 
-	// Next, in a list, is BatchFilter.After of a list that continues after this batch.
+	// In a list, Next is the BatchFilter.After that continues the list after this batch.
 	Next string `json:"-"`
 }
 

@@ -30,7 +30,7 @@ const (
 	noteworthy  = time.Millisecond // a command that takes longer is in the slow log
 
 	// The suffixes of figure names, after the kind of page.
-	// Commands are those that the server executes, those of scripts too; calls are what the dashboard sends, a script being one.
+	// Commands are those that the server executes, those of scripts too; calls are what the dashboard sends, and the call of a script is one.
 	pageTime, pageCPU, pageCommands, pageSends, pageSent = ": p95", ": server CPU", ": commands", ": calls", ": sent"
 )
 

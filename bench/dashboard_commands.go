@@ -10,9 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// sentCommands counts the commands of a client, and those that read all of something, however much that is: but not the sessions of a queue's workers, nor the
-// names of jobs that are parked there, of which there are a thousand at most, nor the acknowledgements, of which there are 500. All of these have to be
-// counted or shown.
+// sentCommands counts the commands of a client, and those that read all of something, however much that is. These reads of all are permitted, because all has to
+// be counted or shown: the sessions of a queue's workers, the names of jobs that are parked there (1,000 at most) and the acknowledgements (500 at most).
 type sentCommands struct{ all, unbounded atomic.Int64 }
 
 // unboundedCommands read a whole key, or all keys, with any arguments.

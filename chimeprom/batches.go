@@ -20,7 +20,7 @@ type batchCounter struct {
 // batchSums are the counts of a walk.
 type batchSums struct {
 	states map[chime.BatchState]int64
-	oldest map[chime.BatchState]time.Time // when the oldest one was created that has not ended; zero: there is none
+	oldest map[chime.BatchState]time.Time // creation of the oldest batch that has not ended; zero: all have ended
 }
 
 // begin takes the first step of a walk through the batches, unless a walk is running.
@@ -33,7 +33,7 @@ func (c *batchCounter) begin(ctx context.Context) error {
 	return err
 }
 
-// step counts batches after one, and returns after which one there are more; empty: there are none.
+// step counts the batches after a mark, and returns the mark with which the next step continues; empty: that was the last step.
 func (c *batchCounter) step(sums *batchSums, after string) (next string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()

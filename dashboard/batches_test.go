@@ -196,7 +196,7 @@ func TestWhoMayOnlySeeABatchCannotChangeIt(t *testing.T) {
 	})
 }
 
-// The note of a batch may say what is in it: an application may hide it, and pages that anybody may see do not show it.
+// The note of a batch may reveal what it contains: RedactError may hide it, and pages that anybody may see do not show it.
 func TestTheNoteOfABatchIsRedacted(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		half(t, store)

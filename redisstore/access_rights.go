@@ -168,7 +168,7 @@ func (c *useCheck) lacks(kind, pattern, what string) {
 // call must be in one slot. It returns an error if the trial itself failed.
 func (c *useCheck) try(ctx context.Context) error {
 	k := c.keys
-	shared, small := []string{k.queues()}, k.home(0).batch("") // no batch has an empty ID, and every command may be used on such a key
+	shared, small := []string{k.queues()}, k.home(0).batch("") // no batch has an empty ID, and a producer may use each of its commands on such a key
 	if c.use != protocol.UseEnqueue {
 		shared, small = slices.Sorted(maps.Keys(k.shared())), k.leader() // some commands read everything that a key holds
 	}

@@ -124,7 +124,7 @@ func (s *store) GrowBatch(ctx context.Context, id, token string, partition proto
 	return record, err
 }
 
-// EndBatch adds the jobs that follow a batch. If the user may not do that, as that of a producer, the error wraps ErrUnfit.
+// EndBatch adds the jobs that follow a batch. If the Redis user has no right to do that (that of a producer has not), the error wraps ErrUnfit.
 func (s *store) EndBatch(ctx context.Context, id string, end protocol.BatchEnding) (record protocol.BatchRecord, done bool, err error) {
 	k, key := s.homeOf(id)
 	args := []any{id, end.Revision, len(end.Counts)}

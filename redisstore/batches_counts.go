@@ -55,7 +55,7 @@ func (s *store) DueReports(ctx context.Context, p protocol.Partition) (due []pro
 }
 
 // keepUnknown is how long a partition keeps the counts of a batch that its home does not know, from their last change on: as long as those of a batch that has
-// ended, by default. A repeated EnqueueBatch may create a batch again that was lost, and the counts show which of its items were added.
+// ended, by default. A repeated EnqueueBatch may create a lost batch again, and the counts show which of its items were added.
 const keepUnknown = 24 * time.Hour
 
 // AckReports notes in a partition what the homes have answered to these counts.

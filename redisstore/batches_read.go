@@ -62,11 +62,11 @@ func (s *store) ListBatches(ctx context.Context, home int, before string, limit 
 	return records, nil
 }
 
-// tendAhead is how far ahead somebody must look after a batch that has not ended, at most. One that has ended is usually looked after later.
+// tendAhead is the longest time until a batch that has not ended must be looked after. One that has ended is usually looked after later.
 const tendAhead = 2 * time.Minute
 
 // UnendedBatches returns records of the batches of each home that have members left, or are open. A batch that has ended is looked after once an hour, so
-// those that somebody must look after soon are few, however many have ended.
+// few of those that must be looked after soon have ended.
 func (s *store) UnendedBatches(ctx context.Context, limit int) (records []protocol.BatchRecord, more bool, err error) {
 	if s.bad != nil {
 		return nil, false, s.bad

@@ -143,7 +143,7 @@ func (l *listener) doubt() {
 	}
 }
 
-// check pings a doubted subscription, and closes it if nothing is received within answerWithin. It returns when closed is closed. ctx has ended, see subscribe.
+// check pings a doubted subscription, and closes it if nothing is received within answerWithin. It returns when closed is closed. ctx has ended: subscribe has the reason.
 func (l *listener) check(ctx context.Context, subscription *redis.PubSub, received *atomic.Int64, closed <-chan struct{}) {
 	for {
 		select {
@@ -177,7 +177,7 @@ func (l *listener) subscribe(ctx context.Context) (confirmed bool) {
 		return false
 	}
 	closed := context.AfterFunc(ctx, func() { _ = subscription.Close() })
-	// With a ctx that has ended, go-redis uses the connection and makes no other one when it fails. It would be of no use, and Ping and Close would wait for it.
+	// With a ctx that has ended, go-redis uses the connection, and opens no other one when it fails. Nothing would use that one, and Ping and Close would wait for it.
 	ended, end := context.WithCancel(ctx)
 	end()
 	var received atomic.Int64

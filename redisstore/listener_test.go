@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/simredis"
 )
 
-// A lost subscription is opened again with one connection. go-redis makes none that nobody uses, during which a ping would wait for it.
+// A lost subscription is opened again with one connection. go-redis opens no second one, for which a ping would wait and which nobody uses.
 func TestALostSubscriptionIsOpenedAgainWithOneConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := simredis.New()

@@ -110,7 +110,7 @@ func TestAPageSendsAtMost400Commands(t *testing.T) {
 		pages := pagesOf(t, newDashboard(t, store, options))
 		for route := range visit.Routes(t, "../testdata/routes.txt") {
 			path, is := strings.CutPrefix(route, "GET ")
-			if is && len(pages[path]) == 0 && path != "events" && path != "operations/{id}" { // which need something that is going on
+			if is && len(pages[path]) == 0 && path != "events" && path != "operations/{id}" { // these two need an open stream or an operation
 				t.Errorf("no page of %q is counted", path)
 			}
 		}

@@ -387,8 +387,8 @@ func (f *Filling) Seal(ctx context.Context) (protocol.BatchRecord, error) {
 	return f.record, err
 }
 
-// Seal seals a batch of that many items with this hash; asIs: whatever it has. It ends the batch if all of its members have ended. If its user may not do
-// that, as that of a producer, it is left to the workers and schedulers, which look after batches that others have left.
+// Seal seals a batch of that many items with this hash; asIs: whatever it has. It ends the batch if all of its members have ended. The Redis user
+// of a producer has no right to do that: then workers and schedulers end the batch.
 func Seal(ctx context.Context, store EndingStore, options Options, batch string, total int64, hash string, asIs bool) (record protocol.BatchRecord, err error) {
 	err = options.attempt(ctx, "seal batch", func(ctx context.Context) error {
 		var counts []protocol.PartitionCounts

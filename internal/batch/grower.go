@@ -92,8 +92,9 @@ func Over(record *protocol.BatchRecord) error {
 // report brings the counts of the partition to the home, which then removes the note. If the home is not reached, it asks the partition later: the jobs are
 // members in any case.
 //
-// If another growth was reported first, the home has counts with a higher version. It keeps the note then: for all that it knows, the partition went back to an
-// earlier state, and the higher version does not count these jobs. So the partition is asked again. Without that, the batch could not end for a minute.
+// If another growth was reported first, the home has counts with a higher version. It keeps the note then: the partition may have gone
+// back to an earlier state, and the higher version does not count these jobs in that case. So the partition is asked again at once. Otherwise the batch could
+// not end for a minute.
 func (g *Grower) report(ctx context.Context, growth *Growth, counts protocol.PartitionCounts) {
 	limited, cancel := context.WithTimeout(ctx, reportWait)
 	defer cancel()

@@ -17,10 +17,10 @@ const (
 	maxPage   = 100
 )
 
-// maxUnended is how many batches of a home may be in progress, so that only these are read.
+// maxUnended is how many batches in progress a home may have. If one has more, the batches that have ended are read too.
 const maxUnended = 500
 
-// newer compares two records: the newest batch comes first, and of those of one instant the one with the greatest ID. A home lists its own ones in this order.
+// newer compares two records: the newest batch comes first, or of two of the same instant the one with the greater ID. A home lists its batches in this order.
 func newer(a, b *protocol.BatchRecord) int {
 	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
 }
@@ -67,8 +67,8 @@ func List(ctx context.Context, store protocol.BatchStore, mark string) iter.Seq2
 	}
 }
 
-// InProgress iterates over the batches that have not ended, and those with members that were requeued since, as List does. It reads hardly any others, unless very
-// many are in progress.
+// InProgress iterates, in the order of List, over the batches that have not ended, and those with members that were requeued since. It reads hardly any others,
+// unless a home has more than maxUnended of them.
 func InProgress(ctx context.Context, store protocol.BatchStore, mark string) iter.Seq2[protocol.BatchRecord, error] {
 	return func(yield func(protocol.BatchRecord, error) bool) {
 		records, more, err := store.UnendedBatches(ctx, maxUnended)

@@ -90,7 +90,7 @@ func (r *Reporter) Note(p protocol.Partition, reports, batches bool) {
 	}
 }
 
-// Look asks the homes once, whether or not an answer has shown that there are batches. No answer shows a batch without members, and one whose record is to be
+// Look asks the homes once, whether or not an answer has shown that there are batches. Answers do not show batches without members, nor batches whose record is to be
 // forgotten.
 func (r *Reporter) Look() {
 	r.mu.Lock()

@@ -12,11 +12,11 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// grow adds jobs to a batch. Like the batcher it does not send what an earlier call has added whose caller does not know it: if a job is in a call with an
-// unknown outcome, this call is sealed first.
+// grow adds jobs to a batch. Like the batcher, it does not send jobs again that an earlier call has added without the caller's knowledge: if a job is in a call with
+// an unknown outcome, that call is sealed first.
 //
 //	                  answered
-//	sent with a token ────────► known to the caller; if another part of its call fails, outcomes remembers these jobs
+//	sent with a token ────────► known to the caller; outcomes remembers these jobs if another part of its call fails
 //	      │                               the seal: added
 //	      └── its time is up ──► unknown ─────────────────► outcomes remembers its jobs, without those that were refused
 //	                               │      the seal: not added, and not later

@@ -69,7 +69,7 @@ type jobSet struct {
 	queue   string
 	replace []int     // indexes of the items that replace: each is sent in its own call, after the others
 	grows   []growing // the items that become members of batches: they are sent in calls of their own
-	grown   []grown   // those of grows that their batches have
+	grown   []grown   // the items of grows that were added, or existed
 	room    wire.Bodies
 	names   []string  // of the items, if there is an observer
 	now     time.Time // when the items were made

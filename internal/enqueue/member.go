@@ -103,7 +103,7 @@ type growing struct {
 	batch string
 }
 
-// A grown item is one that its batch has.
+// A grown item is one that was added to its batch, or existed.
 type grown struct {
 	index     int
 	partition protocol.Partition

@@ -60,7 +60,7 @@ func TestTheOutcomesThatAreRememberedAreBounded(t *testing.T) {
 }
 
 // A call that was carried out may have refused a job whose group was full, or a manual run of a schedule that had too many unfinished runs. The seal returns which
-// ones: all others are known to be enqueued.
+// ones, so all others are known to be enqueued.
 func TestARefusedJobIsNotKnownByItsCall(t *testing.T) {
 	p := protocol.Partition{Queue: "a"}
 	items := []protocol.EnqueueItem{

@@ -158,7 +158,7 @@ const (
 	maxCrashes   = 3
 	sessionTTL   = 12 * time.Second
 	drainTimeout = 5 * time.Second
-	handBackWait = 2 * time.Second // no setting: WorkerOptions.DrainTimeout documents it
+	handBackWait = 2 * time.Second // a constant of the worker, see the comment of WorkerOptions.DrainTimeout
 )
 
 // worker returns a worker of all queues.

@@ -150,7 +150,7 @@ func (u *upkeep) poll(ctx context.Context, partitions []protocol.Partition) (ans
 }
 
 // sweep removes old data, from some partitions at a time, so that the other duties have their turns: with very many partitions a round takes
-// long, and the lease has to be renewed meanwhile. A role that does not lead sometimes sweeps partitions that nobody has swept. After each round it asks for
+// long, and the lease has to be renewed meanwhile. A role that does not lead sometimes sweeps partitions that nobody has swept. After each round it searches for
 // batches that others have left.
 func (u *upkeep) sweep(ctx context.Context, leads bool) (time.Duration, error) {
 	partitions := u.partitions

@@ -261,7 +261,7 @@ func TestOnlyBatchesInProgressAreListed(t *testing.T) {
 			}
 			return slices.Sorted(slices.Values(ids))
 		}
-		for range 3 { // also when somebody has looked after each of them, and put the next look off
+		for range 3 { // also after each of them was looked after, and its next instant for that is later
 			fixture.Pass(90 * time.Second)
 			if got := fmt.Sprint(list(chime.BatchFilter{})); got != "[late open stopped]" {
 				t.Errorf("in progress: %s", got)
@@ -286,7 +286,7 @@ func TestOnlyBatchesInProgressAreListed(t *testing.T) {
 	})
 }
 
-// The user of a producer may not end a batch: one without members is ended by a leader, which no answer shows that there is a batch, and is forgotten by it.
+// The user of a producer may not end a batch. A leader ends one without members, although no answer has shown it, and forgets it.
 func TestABatchWithoutMembersIsEndedForAProducer(t *testing.T) {
 	at(t, func(t *testing.T, s *site) {
 		hooked := s.Hooked()

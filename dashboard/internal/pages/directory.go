@@ -24,7 +24,7 @@ const (
 	maxRoughAge    = 30 * time.Second
 	// Open pages may show data that is this much older for each schedule. Reading one schedule takes the server about 12 µs.
 	liveAgePerSchedule = 15 * time.Millisecond
-	// After a change of some schedules only these are read again, if the list of the others is not older than this or than open pages may show.
+	// After a change of some schedules only these are read again, unless the list of the others is older than this, and older than open pages may show.
 	changedAge = 10 * time.Second
 )
 
@@ -52,7 +52,7 @@ func newDirectory(list func(context.Context) schedulesSeq) *directory {
 	return &directory{list: list, news: make(chan struct{})}
 }
 
-// A change is a change that this process has made.
+// A change is one that this process has made.
 type change struct {
 	number int
 	names  []string // of the changed schedules; empty: not known

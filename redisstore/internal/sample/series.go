@@ -14,7 +14,7 @@ import (
 
 const (
 	entriesTogether = 500 // read in a round trip
-	// Of a range with so many steps, the entries and the one before them are read with one command. If something changes seldom, it reads older ones too.
+	// The entries of a range with at most this many steps, and the entry before them, are read with one command. If values rarely change, it reads older entries too.
 	shortRange = 100
 )
 

@@ -1,9 +1,9 @@
--- ack_reports.lua: note in a partition that the homes of batches have its counts.
+-- ack_reports.lua: note in a partition that the homes of batches have its counts, or do not know the batch.
 -- KEYS[1] …:state    hash  layout, batches
 -- KEYS[2] …:batches  hash  batch -> its counts, see lib/members.lua
 -- KEYS[3] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms
--- ARGV[1] how long counts of a batch are kept that its home does not know, ms; then three values for each: the batch, the version that was reported, 1: its home
--- does not know it, else 0
+-- ARGV[1] how long the counts of a batch that its home does not know are kept, ms; then three values for each batch: its ID; the version that was reported;
+-- 1: its home does not know it, else 0
 -- Returns time (us); how many batches were forgotten because their homes do not know them.
 local STATE, BATCHES, REPORTS = KEYS[1], KEYS[2], KEYS[3]
 local AGAIN_MS = 60000 -- while members are left, so that a home that went back to an earlier state knows this partition again

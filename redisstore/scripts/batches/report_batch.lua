@@ -3,8 +3,8 @@
 -- KEYS[2] …:tended         zset  batch -> instant from which somebody must look after it, Unix ms
 -- KEYS[3] …:state          hash  layout
 -- ARGV[1] the batch; ARGV[2] the partition, "<queue>/<index>"; ARGV[3] its report; ARGV[4...] tokens whose jobs the report counts, or which are void
--- Returns time (us); 1 no member is left according to the reports, and something is to be done for that; 2 there is, or there is nothing to do; 0 there is no such
--- batch; 0 the report is stored, or else the higher version that the home has: then the tokens are not cleared either.
+-- Returns time (us); 1 no member is left according to the reports, and end_batch.lua is to be called; 2 members are left, or there is nothing to do; 0 there
+-- is no such batch; then 0 if the report is stored, else the higher version that the home has: then the tokens are not cleared either.
 local BATCH, TENDED, STATE = KEYS[1], KEYS[2], KEYS[3]
 local LOOK_MS = 1000 -- somebody else looks after the batch if the caller does not
 -- uses: clock layout batch

@@ -3,7 +3,7 @@
 -- KEYS[2] …:state    hash  layout
 -- ARGV[1] the caller; ARGV[2] number of the call, the caller's last one; ARGV[3] a later number, which no call has: that of the seal
 -- ARGV[4] 1 if the caller would still be remembered if the call had been carried out; ARGV[5] how many jobs the call has
--- Returns time (us); 1 the call was carried out, 2 it was not, 3 unknown; if it was carried out, then the positions of the jobs that it has refused.
+-- Returns time (us); 1 the call was carried out, 2 it was not, 3 unknown; if it was carried out, also the positions of the jobs that it has refused.
 local CALLERS = KEYS[1]
 local DONE, NEVER, UNKNOWN = 1, 2, 3
 -- uses: limits callers clock layout refused

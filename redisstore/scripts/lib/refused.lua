@@ -4,8 +4,8 @@
 -- …:callers has these members for an enqueuer whose last call, or an earlier one, has refused jobs:
 --   !<enqueuer>        the number of that call
 --   !<enqueuer> <k>    its jobs 10 k + 1 to 10 k + 10, two bits each: 0 not refused, else why
--- Their scores have the second after that of the enqueuer's, and all removals begin with the lowest score. So they exist as long as the enqueuer is known by
--- this call. A call overwrites the members of all its jobs. Members beyond that are those of an earlier, longer call, and nobody reads them.
+-- Their scores have the second after that of the enqueuer's, and all removals begin with the lowest score. So they exist as long as the number
+-- of this call. A call overwrites the members of all its jobs. Members beyond these are of an earlier, longer call, and nothing reads them.
 local PER_MEMBER, STATES = 10, 4 -- STATES ^ PER_MEMBER = ROUND
 local LATER = ROUND -- one second
 

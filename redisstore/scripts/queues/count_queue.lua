@@ -15,7 +15,7 @@
 -- KEYS[14] …:places    hash  jobs that belong to groups
 -- KEYS[15] …:turns     zset  groups that may start a job
 -- KEYS[16] …:grules    hash  rules and pauses of groups
--- ARGV[1] how many names of gone are read; ARGV[2] the field of the rule of the queue in grules; ARGV[3] how long an envelope may be that is read;
+-- ARGV[1] how many names of gone are read; ARGV[2] the field of the rule of the queue in grules; ARGV[3] the longest envelope that is read, bytes;
 -- ARGV[4...] the fields of counters
 -- Returns the fields of state; the counters; #enqueued; the sessions, each with the instant it lapses; the number of jobs to
 -- run now; of delayed jobs; of dead ones; of schedules; the ID at the front of ready, and its envelope if that is not too long; the instant at which

@@ -45,7 +45,7 @@ func (s *session) acknowledged() *cobra.Command {
 	}
 }
 
-// acknowledges completes a command that acknowledges, or with --end ends that: it declares its flags, and calls act with what they say.
+// acknowledges completes a command that acknowledges, or with --end ends that: it declares its flags, and calls act with their values.
 func (s *session) acknowledges(c *cobra.Command, act func(ctx context.Context, of *chime.Acknowledgements, args []string, known chime.Note, ends bool) error) *cobra.Command {
 	note, ends := pauseFlags{}, false
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -65,7 +65,7 @@ func (s *session) acknowledges(c *cobra.Command, act func(ctx context.Context, o
 	return s.changes(c)
 }
 
-// acknowledged names in an error what nobody has acknowledged.
+// acknowledged returns an error that names what is not acknowledged, if err is ErrNotFound.
 func acknowledged(err error, what string) error {
 	if errors.Is(err, chime.ErrNotFound) {
 		return exit(exitNotFound, "%s: not acknowledged", what)

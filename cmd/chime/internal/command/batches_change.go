@@ -22,7 +22,7 @@ type batchDone struct {
 // A batchChange is a change of one batch.
 type batchChange struct {
 	verb, short, long string
-	question          func(b *chime.BatchInfo) string // that is asked before; nil: none
+	question          func(b *chime.BatchInfo) string // to confirm before the change; nil: no question
 	act               func(ctx context.Context, batches *chime.Batches, id string) (*chime.BatchInfo, error)
 	did               func(b *chime.BatchInfo) string // b is the batch as it is now; a deleted one: as it was
 }

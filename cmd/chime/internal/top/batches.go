@@ -14,7 +14,7 @@ import (
 // MaxBatches is how many batches the screen has.
 const MaxBatches = 100
 
-// batchLine is the line of the head about batches in progress, without its end if it does not fit; empty: there are none.
+// batchLine is the line of the head about batches in progress, cut if it does not fit; empty: no batch is in progress.
 func (m *Model) batchLine(p painter) string {
 	if len(m.inProgress) == 0 {
 		return ""
