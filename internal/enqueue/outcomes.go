@@ -37,7 +37,7 @@ const (
 // If an ID is the application's own, it is answered once: the next job with this ID may be another one. A job that this process cancels or deletes
 // is forgotten, so its ID can be enqueued again.
 type outcomes struct {
-	size     atomic.Int64              // of both below: 0 lets a call skip the lock
+	size     atomic.Int64              // of all maps below: 0 lets a call skip the lock
 	removals func() *protocol.Removals // nil in tests
 
 	mu       sync.Mutex
