@@ -158,6 +158,7 @@ func (d *witness) ask(t *testing.T, c *crawler) string {
 		nonsense := "nonsen" + secret[len("canary"):]
 		for _, path := range []string{"jobs?state=all&q=", "jobs?state=dead&q=error:", "jobs?state=all&q=dead+error:", "failures?q=error:", "search?q=", "jobs?q=schedule:", "jobs?state=all&limit=1&q=error:", "schedules?prefix="} {
 			asked := map[string]string{}
+			send(d, "GET", "/"+path+"begun") // a list in which only what was changed was read again says so, once
 			for _, text := range []string{secret, nonsense} {
 				page := send(d, "GET", "/"+path+url.QueryEscape(text)).Body.String()
 				asked[text] = regexp.MustCompile(`anna\d{4}`).ReplaceAllString(strings.ReplaceAll(page, text, "…"), "anna")
