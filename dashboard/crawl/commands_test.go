@@ -2,7 +2,9 @@ package crawl_test
 
 import (
 	"context"
+	"fmt"
 	"html"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard"
 	"github.com/chimejobs/chime/dashboard/internal/visit"
 	"github.com/chimejobs/chime/internal/incident"
@@ -97,7 +100,20 @@ func pagesOf(t *testing.T, d *dashboard.Dashboard) map[string][]string {
 		"failures":          {"failures", "failures?q=job:imports"},
 		"failures/{job}":    {linkTo(t, d, "failures", "failures/")},
 		"kinds/{name}":      {"kinds/imports", "kinds/done"},
+		"batches":           {"batches", "batches?state=in-progress", "batches?state=done", "batches?q=import"},
+		"batches/{id}":      {"batches/import-1"},
 		"search":            {"search?q=nothing", "search?q=timeout", "search?q=" + incident.Failing},
+	}
+}
+
+// members yields n jobs, which are due tomorrow, on queues of the world.
+func members(n int) iter.Seq2[chime.Item, error] {
+	return func(yield func(chime.Item, error) bool) {
+		for i := range n {
+			if !yield(chime.Item{Name: "done", Options: []chime.EnqueueOption{chime.Queue(fmt.Sprintf("plain-%02d", i%22+1)), chime.In(24 * time.Hour)}}, nil) {
+				return
+			}
+		}
 	}
 }
 
@@ -105,6 +121,9 @@ func pagesOf(t *testing.T, d *dashboard.Dashboard) map[string][]string {
 func TestAPageSendsAtMost400Commands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		world := incident.New(t, manyQueues)
+		for i := range 3 {
+			must(chime.NewEnqueuer(world.Store, chime.EnqueuerOptions{Logger: quiet}).EnqueueBatch(t.Context(), chime.Batch{ID: fmt.Sprint("import-", i), Items: members(i), Done: chime.Item{Name: "done"}}))
+		}
 		store, sent := counted(t, world)
 		options := dashboard.Options{Write: true, Authorize: crowd(allRights)}
 		pages := pagesOf(t, newDashboard(t, store, options))

@@ -100,7 +100,7 @@ func TestAListOfSchedulesSaysHowTheyStand(t *testing.T) {
 	wants{out: []string{
 		"times are Europe/Berlin (CE", "SCHEDULE  STATE        QUEUE", "LATE p99  FAILED 24h",
 		"report    ⚠ no worker  default  Every 15 minutes, Europe/Berlin time", "invoices  ✕ failing    mail",
-		"‖ paused     night", `paused by anna now: migration\x1b[2J`, "once      ✓ completed  mail", "dead ", "done ",
+		"‖ paused     night", "paused by anna ", `: migration\x1b[2J`, "once      ✓ completed  mail", "dead ", "done ",
 	}}.check(t, got, "schedules", "list")
 	for _, line := range strings.Split(got.Out, "\n") {
 		if strings.HasPrefix(line, "invoices") && !strings.HasSuffix(line, " 1") {
