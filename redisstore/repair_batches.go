@@ -81,14 +81,14 @@ const unknownGrace = time.Hour
 func (v *verifier) unknownBatch(ctx context.Context, p protocol.Partition, counts *protocol.PartitionCounts) error {
 	f := protocol.Finding{Kind: protocol.FoundBatch, Queue: p.Queue, ID: counts.Batch}
 	if left := counts.Counts.Left(); left > 0 {
-		f.Detail = fmt.Sprintf("%d members of this batch are left, and the batch is not known: they run, and nothing follows them", left)
+		f.Detail = fmt.Sprintf("%d members of this batch are left, and its home does not know the batch: they run, and nothing follows them", left)
 		v.found(f)
 		return nil
 	}
 	if time.Since(time.UnixMicro(counts.Version)) < keepUnknown+unknownGrace {
 		return nil
 	}
-	f.Detail, f.Remedy = "the members of this batch have ended, and the batch is not known: its counts remain, and the queue cannot be deleted", "the counts are removed"
+	f.Detail, f.Remedy = "the members of this batch have ended, and its home does not know the batch: its counts remain, and the queue cannot be deleted", "the counts are removed"
 	if v.repair {
 		k := v.store.keys.partition(p)
 		values, err := v.script(ctx, p, &ackReportsScript, true, []string{k.state, k.batches, k.reports}, ackArgs([]protocol.ReportAck{{Batch: counts.Batch, Version: counts.Version, Unknown: true}})...)
