@@ -37,7 +37,7 @@ var (
 func TestRandomFaultsLoseAndDoubleNothing(t *testing.T) {
 	total := &total{hits: map[Kind]int{}, began: time.Now()}
 	if *forTime == 0 {
-		for _, seed := range long.Draw(2, 80) {
+		for _, seed := range long.Draw(2, 24) {
 			total.run(t, seed)
 		}
 	} else {
