@@ -142,8 +142,11 @@ const (
 	pause = 3 * time.Minute // until the next round; the rest itself takes as long as it needs
 )
 
+// wholeRounds are the rounds of a plan, but for tests that must be short.
+const wholeRounds = 3
+
 // NewPlan returns the plan of a seed.
-func NewPlan(seed uint64) Plan {
+func NewPlan(seed uint64, rounds int) Plan {
 	r, ofBatches := rand.New(rand.NewPCG(seed, 35)), rand.New(rand.NewPCG(seed, 36))
 	p := Plan{Seed: seed}
 	workers, schedulers, clients := 2+r.IntN(2), 1+r.IntN(2), 1+r.IntN(2)
@@ -155,7 +158,6 @@ func NewPlan(seed uint64) Plan {
 	add(Worker, workers, "worker-1", "worker-2", "worker-3")
 	add(Scheduler, schedulers, "scheduler-1", "scheduler-2")
 	add(Client, clients, "client-1", "client-2")
-	rounds := 3
 	for i := range rounds {
 		begin := time.Duration(i) * (round + pause)
 		p.Rests = append(p.Rests, begin+round+pause)
@@ -163,7 +165,7 @@ func NewPlan(seed uint64) Plan {
 		p.addBatches(ofBatches, begin)
 		p.addFaults(r, begin, kinds[(seed*uint64(rounds)+uint64(i))%uint64(len(kinds))])
 	}
-	if r.IntN(2) == 0 { // a new deployment prunes
+	if r.IntN(2) == 0 && rounds > 1 { // a new deployment prunes
 		p.Actors = append(p.Actors, Actor{Name: "scheduler-new", Role: Scheduler, Begin: at(r, round+pause), Version: 2})
 	}
 	p.sort()

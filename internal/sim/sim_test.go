@@ -37,8 +37,12 @@ var (
 func TestRandomFaultsLoseAndDoubleNothing(t *testing.T) {
 	total := &total{hits: map[Kind]int{}, began: time.Now()}
 	if *forTime == 0 {
-		for _, seed := range long.Draw(2, 24) {
-			total.run(t, seed)
+		rounds := 1
+		if long.Enabled {
+			rounds = wholeRounds
+		}
+		for _, seed := range long.Draw(1, 16) {
+			total.run(t, seed, rounds)
 		}
 	} else {
 		first := *seed
@@ -46,7 +50,7 @@ func TestRandomFaultsLoseAndDoubleNothing(t *testing.T) {
 			first = uint64(time.Now().UnixNano()) % 1e9
 		}
 		for seed := first; time.Since(total.began) < *forTime && !t.Failed(); seed++ {
-			total.run(t, seed)
+			total.run(t, seed, wholeRounds)
 		}
 	}
 	t.Log(total)
@@ -61,8 +65,8 @@ type total struct {
 	hits       map[Kind]int
 }
 
-func (s *total) run(t *testing.T, seed uint64) {
-	plan := NewPlan(seed)
+func (s *total) run(t *testing.T, seed uint64, rounds int) {
+	plan := NewPlan(seed, rounds)
 	result := Simulate(t, plan, false)
 	s.seeds = append(s.seeds, seed)
 	s.simulated += result.Simulated
@@ -143,14 +147,14 @@ func describe(r *Result) string {
 }
 
 func TestAPlanDependsOnItsSeedAlone(t *testing.T) {
-	if a, b := NewPlan(7).String(), NewPlan(7).String(); a != b {
+	if a, b := NewPlan(7, wholeRounds).String(), NewPlan(7, wholeRounds).String(); a != b {
 		t.Errorf("two plans of one seed differ:\n%s\n%s", a, b)
 	}
-	if a, b := NewPlan(7).String(), NewPlan(8).String(); a == b {
+	if a, b := NewPlan(7, wholeRounds).String(), NewPlan(8, wholeRounds).String(); a == b {
 		t.Error("two seeds have the same plan")
 	}
 	for seed := range uint64(200) {
-		p := NewPlan(seed)
+		p := NewPlan(seed, wholeRounds)
 		for _, f := range p.Faults {
 			rest := p.Rests[slices.IndexFunc(p.Rests, func(at time.Duration) bool { return at > f.At })]
 			if f.End() > rest-time.Minute || f.For < 0 {
@@ -165,7 +169,7 @@ func TestPlansHaveFaultsOfEveryKind(t *testing.T) {
 	for first := range uint64(50) {
 		has := map[Kind]bool{}
 		for seed := first; seed < first+7; seed++ {
-			for _, f := range NewPlan(seed).Faults {
+			for _, f := range NewPlan(seed, wholeRounds).Faults {
 				has[f.Kind] = true
 			}
 		}
@@ -179,7 +183,7 @@ func TestPlansHaveFaultsOfEveryKind(t *testing.T) {
 
 // The least that fails is found: an act and a fault that fail together.
 func TestShrinkFindsTheLeastThatFails(t *testing.T) {
-	plan := NewPlan(11)
+	plan := NewPlan(11, wholeRounds)
 	act, fault := plan.Acts[len(plan.Acts)/2], plan.Faults[len(plan.Faults)/2]
 	got := Shrink(plan, 10_000, func(p Plan) bool {
 		return slices.ContainsFunc(p.Acts, func(a Act) bool { return a.At == act.At && a.Do == act.Do }) &&
