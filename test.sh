@@ -62,7 +62,7 @@ how() { if rests "$1"; then echo "$test"; else echo "$race $2"; fi; } # FOLDER A
 for which in -v -e; do [ ! "$all" ] || queue . $test -tags real,long $(echo "$long" | grep $which /tests/); done
 queue . $(how tests/real '') -tags real $(packages "$real")
 for which in -e -v; do queue . env CHIME_TEST_SERVER=redis $race -tags real -cpu 1 $(echo "$racing" | grep $which /tests/); done
-[ "$all" ] || { queue . env CHIME_TEST_SERVER=redis $test -tags real $resting && queue . $test $(packages "$plain|/tests/chaos"); }
+for which in -e -v; do [ "$all" ] || { queue . env CHIME_TEST_SERVER=redis $test -tags real $(echo "$resting" | grep $which /tests/) && queue . $test $(packages "$plain|/tests/chaos" | grep $which /tests/); }; done
 for module in httpapi cmd/chime chimeotel chimeprom; do queue $module $(how $module '-cpu 1') ${all:+-tags real,long} ./...; done
 if [ "$all" ]; then
 	queue . $test -tags real,long -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
