@@ -142,7 +142,7 @@ func (b *Batches) act(ctx context.Context, verb, id string, call func() (protoco
 	return newBatchInfo(&record), nil
 }
 
-// Get returns a batch. ErrNotFound: there is none with this ID, or it ended longer ago than Batch.Keep.
+// Get returns a batch. ErrNotFound: no batch has this ID, or it ended longer ago than Batch.Keep.
 func (b *Batches) Get(ctx context.Context, id string) (*BatchInfo, error) {
 	return b.act(ctx, "get", id, func() (protocol.BatchRecord, error) { return b.store.GetBatch(ctx, id) })
 }

@@ -23,7 +23,7 @@ type Batch struct {
 	// ID is the ID of the batch: a text like the [ID] of a job, unique in the store. Make it of the work, so that you can repeat the call. Empty: one is created,
 	// and the receipt has it.
 	ID string
-	// Items yields the members, at most 1,000,000, for any queues. An error ends it: then the batch remains open. Nil: there are none. The same call after a crash
+	// Items yields the members, at most 1,000,000, for any queues. An error ends it: then the batch remains open. Nil: no members. The same call after a crash
 	// must yield the same items in the same order.
 	Items iter.Seq2[Item, error]
 	// Done is added when all members are done. If some became dead, it is added when they were requeued and are done. An Item without a name: none is added.

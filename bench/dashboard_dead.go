@@ -20,7 +20,7 @@ const (
 	deadMeasure = "dashboard dead"
 )
 
-// deadPages are the pages of somebody who has to find out what fails.
+// deadPages are the pages that show what fails.
 var deadPages = []pageKind{
 	{name: "overview", address: always("")},
 	{name: "failures", address: always("failures"), looks: true},

@@ -212,7 +212,7 @@ func (r reply) rest(i int) []string {
 	return texts
 }
 
-// untilNext returns how long a job is not due yet, at least 1 µs: 0 would mean that there is none.
+// untilNext returns how long a job is not due yet, at least 1 µs: 0 would mean that no job is delayed.
 func untilNext(next, now time.Time) time.Duration { return max(next.Sub(now), time.Microsecond) }
 
 // waitHint reads, from i on: more, paused, next, the caller's number among the keepers of the alarm, the mark of parked jobs, lapse, lapsed sessions.

@@ -39,10 +39,10 @@ const (
 	readLists
 )
 
-// text returns a text of the j-th schedule of the reading; empty: there is none.
+// text returns a text of the j-th schedule of the reading; empty: not stored.
 func (r *reading) text(list, j int) string { return r.answer.list(list).text(j) }
 
-// score returns a score of the j-th schedule of the reading; 0: there is none. A script returns scores as texts.
+// score returns a score of the j-th schedule of the reading; 0: not stored. A script returns scores as texts.
 func (r *reading) score(list, j int) float64 {
 	if score, ok := r.answer.list(list)[j].(float64); ok {
 		return score

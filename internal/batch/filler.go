@@ -238,7 +238,7 @@ func (f *Filling) sent(at string) {
 	f.waiting, f.bytes = f.waiting[:0], 0
 }
 
-// hash returns the hash of all items up to the last one; empty: there are none.
+// hash returns the hash of all items up to the last one; empty: no items.
 func (f *Filling) hash() string {
 	const kept = 16 // bytes
 	if f.position == 0 {

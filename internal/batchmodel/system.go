@@ -28,7 +28,7 @@ type Calls interface {
 type System interface {
 	Calls
 
-	// Add adds a job of no batch, if there is none of its ID.
+	// Add adds a job of no batch, unless a job has its ID.
 	Add(p Place, id string)
 	// Take takes jobs for a session, whose name in flights may have a suffix that begins with -. Jobs of batches that were cancelled may go instead.
 	Take(p Place, session string, most int) []Flight

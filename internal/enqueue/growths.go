@@ -101,7 +101,7 @@ func (o *outcomes) addUnknownGrowth(growth *batch.Growth, began time.Time) {
 	o.bound(time.Now())
 }
 
-// unknownGrowth returns a growth with an unknown outcome that has one of these jobs; nil: there is none.
+// unknownGrowth returns a growth with an unknown outcome that has one of these jobs; nil: no growth has.
 func (o *outcomes) unknownGrowth(growth *batch.Growth) *unsealedCall {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -73,7 +73,7 @@ func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 	// A worker announces itself every four minutes, sends a beat of two commands twice in each SessionTTL, and checks the lease every twelve
 	// seconds. The role that searches for unserved queues reads the registry at the same interval; a leader also reads the workers.
 	// A leader searches for pauses that are over every ten seconds, and asks the 16 homes of batches every five minutes.
-	const watching, alone, checking, naming, repairing, announcing, beating, counting, ending, looking = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02, 0.34 + 0.09, 0.09, 0.1, 16./300
+	const watching, alone, checking, naming, repairing, announcing, beating, counting, ending, looking = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02, 0.34 + 0.09, 0.09, 0.1, 16. / 300
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {
 		what    string

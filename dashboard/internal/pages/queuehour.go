@@ -64,7 +64,7 @@ type readHour struct {
 	at   time.Time
 }
 
-// nextHour returns the jobs of a queue that are due within an hour: delayed and retrying ones, and the occurrences of its schedules. nil: there are none.
+// nextHour returns the jobs of a queue that are due within an hour: delayed and retrying ones, and the occurrences of its schedules. nil: nothing is due.
 func (s *Site) nextHour(ctx context.Context, q *chime.QueueInfo, r *Request, now time.Time) (*NextHour, error) {
 	if q.Delayed == 0 && q.Schedules == 0 {
 		return nil, nil

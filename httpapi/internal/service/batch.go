@@ -66,7 +66,7 @@ func (s *Service) AddBatch(ctx context.Context, name string, b *resource.Batch) 
 	return v, err
 }
 
-// follower is the item of a job that follows a batch; the zero Item if there is none.
+// follower is the item of a job that follows a batch; the zero Item: no job follows it.
 func (t *taskAddition) follower(ctx context.Context, task *resource.Task) (chime.Item, error) {
 	if task == nil {
 		return chime.Item{}, nil
