@@ -472,7 +472,7 @@ func TestABatchDoesNotEndWhileItGrows(t *testing.T) {
 		b.Settle("w", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone, Batch: "b"})
 		b.report(source)
 		b.Want("growing", b.record("b"), "running: 1 added, 1 done")
-		if b.endsBatch("b") || b.endsBatch("b") { // the first one closes the partition that is new
+		if first, second := b.endsBatch("b"), b.endsBatch("b"); first || second { // the first call closes the partition that is new
 			t.Error("it has ended while it grows")
 		}
 		call := protocol.FillCall{Partition: mail, Batch: "b", Token: "token", Items: []protocol.EnqueueItem{{ID: "grown", Body: member("b")}}}
@@ -718,7 +718,7 @@ func TestTheEndNeedsTheLastCountsOfEachPartition(t *testing.T) {
 				t.Errorf("%s: done %v, %v", what, done, err)
 			}
 		}
-		if !b.endsBatch("b") || !b.endsBatch("b") {
+		if first, second := b.endsBatch("b"), b.endsBatch("b"); !first || !second {
 			t.Error("it has not ended with the last counts")
 		}
 	})

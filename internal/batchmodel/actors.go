@@ -11,7 +11,6 @@ type creator struct {
 	*plan
 	stage  int // 0 open, 1 note, 2 fill, 3 close, 4 seal
 	at     int // items that are confirmed
-	places []Place
 	counts []protocol.PartitionCounts
 }
 

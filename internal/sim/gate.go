@@ -66,14 +66,13 @@ type conn struct {
 	gate     *gate
 	closed   chan struct{} // closed by breakOff and Close
 
-	mu       sync.Mutex
-	partial  []byte   // of a call that is not complete
-	held     [][]byte // calls that were written and not delivered
-	until    time.Time
-	answers  []byte // errors instead of the server's replies
-	deadline time.Time
-	ended    bool
-	reason   error // of ended: io.EOF, or net.ErrClosed
+	mu      sync.Mutex
+	partial []byte   // of a call that is not complete
+	held    [][]byte // calls that were written and not delivered
+	until   time.Time
+	answers []byte // errors instead of the server's replies
+	ended   bool
+	reason  error // of ended: io.EOF, or net.ErrClosed
 }
 
 // Write delivers the calls that p completes, as far as the faults permit.
