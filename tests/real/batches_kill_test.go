@@ -197,7 +197,7 @@ func TestBatchesEndOnceWhenProcessesAreKilled(t *testing.T) {
 		left := int64(0)
 		for _, queue := range append([]string{batchEnds}, batchQueues...) {
 			stats := countsOf(t, client, queue)
-			left += stats.Waiting + stats.Delayed + stats.Running
+			left += stats.Waiting + stats.Delayed + stats.InFlight()
 		}
 		return left == 0
 	})
