@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,24 +21,17 @@ type strays struct{ sessions, lists []string }
 
 // findStrays goes through all keys, because no index names what it searches for. It also reports queues that are not registered.
 func (v *verifier) findStrays(ctx context.Context, sizes []protocol.QueueSize) error {
-	registered := map[string]int{}
-	for _, size := range sizes {
-		registered[size.Queue] = size.Partitions
-	}
-	unregistered := map[string]bool{}
-	return v.eachKey(ctx, func(keys []string) error {
+	registered := partitionsOf(sizes)
+	unregistered := map[string]string{} // queue → a key of it
+	err := v.eachKey(ctx, func(keys []string) error {
 		some := map[protocol.Partition]*strays{}
 		for _, key := range keys {
 			p, kind, name, ok := v.store.keys.parse(key)
 			switch {
 			case !ok:
 			case p.Index >= registered[p.Queue]:
-				if slices.Contains([]string{"jobs", "ready", "due", "schedules"}, kind) && !unregistered[p.Queue] && len(unregistered) < maxVerifying {
-					unregistered[p.Queue] = true
-					v.found(protocol.Finding{
-						Kind: protocol.FoundUnregistered, Queue: p.Queue,
-						Detail: fmt.Sprintf("there are keys of its partition %d, and %s has %d partitions of it: no worker polls it until a worker or an enqueuer registers the queue again; its content was not verified", p.Index, v.store.keys.queues(), registered[p.Queue]),
-					})
+				if slices.Contains([]string{"jobs", "ready", "due", "schedules"}, kind) && len(unregistered) < maxVerifying {
+					unregistered[p.Queue] = key
 				}
 			case kind == "inflight":
 				strayed(some, p).sessions = append(strayed(some, p).sessions, name)
@@ -54,6 +48,44 @@ func (v *verifier) findStrays(ctx context.Context, sizes []protocol.QueueSize) e
 		}
 		return nil
 	})
+	if err != nil || len(unregistered) == 0 {
+		return err
+	}
+	return v.judgeUnregistered(ctx, unregistered)
+}
+
+// judgeUnregistered reports the queues that are still not registered and still have their key: other processes register and delete queues meanwhile.
+func (v *verifier) judgeUnregistered(ctx context.Context, keyOf map[string]string) error {
+	sizes, err := v.queues(ctx)
+	if err != nil {
+		return err
+	}
+	registered := partitionsOf(sizes)
+	for _, queue := range slices.Sorted(maps.Keys(keyOf)) {
+		p, _, _, _ := v.store.keys.parse(keyOf[queue])
+		if p.Index < registered[queue] {
+			continue
+		}
+		is, err := v.store.client.Type(ctx, keyOf[queue]).Result()
+		if err != nil {
+			return failure("verify", queue, err)
+		}
+		if is != "none" {
+			v.found(protocol.Finding{
+				Kind: protocol.FoundUnregistered, Queue: queue,
+				Detail: fmt.Sprintf("there are keys of its partition %d, and %s has %d partitions of it: no worker polls it until a worker or an enqueuer registers the queue again; its content was not verified", p.Index, v.store.keys.queues(), registered[queue]),
+			})
+		}
+	}
+	return nil
+}
+
+func partitionsOf(sizes []protocol.QueueSize) map[string]int {
+	partitions := map[string]int{}
+	for _, size := range sizes {
+		partitions[size.Queue] = size.Partitions
+	}
+	return partitions
 }
 
 func strayed(all map[protocol.Partition]*strays, p protocol.Partition) *strays {

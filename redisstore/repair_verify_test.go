@@ -77,6 +77,41 @@ func TestVerifyLooksAtEveryPartition(t *testing.T) {
 	})
 }
 
+// A queue that another process registers, or deletes, while Verify reads is not damage.
+func TestVerifyAcceptsAQueueThatIsRegisteredMeanwhile(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		meanwhile func(b *bench)
+		want      string
+	}{
+		{"registered", func(b *bench) { b.client.HSet(b.Context(), b.store.keys.queues(), "default", 1) }, "[]"},
+		{"deleted", func(b *bench) { b.client.Del(b.Context(), b.keys().ready, b.keys().jobs) }, "[]"},
+		{"neither", func(*bench) {}, "[unregistered]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onServersWith(t, hookedCalls, func(b *bench) {
+				b.client.Del(b.Context(), b.store.keys.queues())
+				b.client.RPush(b.Context(), b.keys().ready, "stored")
+				b.client.HSet(b.Context(), b.keys().jobs, "stored", "\x01stored")
+				reads := 0
+				store := b.hooked(func(cmd redis.Cmder) error {
+					if cmd.Name() == "hscan" && cmd.Args()[1] == b.store.keys.queues() {
+						if reads++; reads == 2 { // all keys were read after the first
+							test.meanwhile(b)
+						}
+					}
+					return nil
+				})
+				kinds := []string{}
+				if _, err := store.Verify(b.Context(), false, func(f protocol.Finding) { kinds = append(kinds, f.Kind) }); err != nil {
+					b.Fatal(err)
+				}
+				b.Want("found", fmt.Sprint(kinds), test.want)
+			})
+		})
+	}
+}
+
 // A list that is longer than a page, and the bodies compared with it, are read to the end; few of them have faults.
 func TestVerifyRepairsWhatIsWrongAmongThousands(t *testing.T) {
 	onServersWith(t, repairing, func(b *bench) {
