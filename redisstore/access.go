@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/redisstore/internal/script"
@@ -120,6 +121,15 @@ func (g *grant) commands() []string {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+// commandsOf has the commands of each grant, which are read from the scripts once: every start of a process tries them.
+var commandsOf = func() map[protocol.Use]func() []string {
+	all := map[protocol.Use]func() []string{}
+	for use, g := range grants {
+		all[use] = sync.OnceValue(g.commands)
+	}
+	return all
+}()
 
 // rules returns the grant in a namespace as rules of an ACL.
 func (g *grant) rules(k keyspace) string { return strings.Join(g.list(k), " ") }

@@ -221,7 +221,8 @@ func patternOf(use protocol.Use, single string, k keyspace) string {
 func (c *useCheck) tryCommands(ctx context.Context, key string) error {
 	g := grants[c.use]
 	var tries, tried []string
-	for _, command := range g.commands() {
+	commands := commandsOf[c.use]()
+	for _, command := range commands {
 		if args, ok := arguments[command]; ok {
 			position := "1 "
 			if args == "none" {
@@ -238,7 +239,7 @@ func (c *useCheck) tryCommands(ctx context.Context, key string) error {
 	answer := c.addTry(ctx, pipe, []string{key}, tries)
 	plain := map[string]*redis.Cmd{"eval": pipe.Do(ctx, "eval", "return 1", 0)}
 	for _, command := range []string{"evalsha", "evalsha_ro"} {
-		if slices.Contains(g.commands(), command) {
+		if slices.Contains(commands, command) {
 			plain[command] = pipe.Do(ctx, command, strings.Repeat("0", 40), 0)
 		}
 	}
