@@ -53,15 +53,29 @@ func isOfYear(f Filter, day time.Time, weekStart int) bool {
 	if len(f.Weeks) == 0 {
 		return true
 	}
+	week, weeks := weekOf(day, weekStart)
+	return slices.Contains(f.Weeks, week) || slices.Contains(f.Weeks, week-weeks-1)
+}
+
+// weeksOf has what weekOf has found: tests ask for the same days again and again.
+var weeksOf = map[[2]int64][2]int{}
+
+// weekOf returns the number of a day's week, and the number of weeks in the year of that week.
+func weekOf(day time.Time, weekStart int) (week, weeks int) {
+	key := [2]int64{day.Unix(), int64(weekStart)}
+	if known, ok := weeksOf[key]; ok {
+		return known[0], known[1]
+	}
 	// The fourth day of a week is in the year of the week.
 	fourth := day.AddDate(0, 0, 3-mondayBased(day, weekStart))
-	week, weeks := (fourth.YearDay()-1)/7+1, 0
+	week = (fourth.YearDay()-1)/7 + 1
 	for at := time.Date(fourth.Year(), 12, 31, 0, 0, 0, 0, time.UTC); weeks == 0; at = at.AddDate(0, 0, -1) {
 		if at.Weekday() == fourth.Weekday() {
 			weeks = (at.YearDay()-1)/7 + 1
 		}
 	}
-	return slices.Contains(f.Weeks, week) || slices.Contains(f.Weeks, week-weeks-1)
+	weeksOf[key] = [2]int{week, weeks}
+	return week, weeks
 }
 
 // mondayBased returns how many days after the first day of its week a day is.

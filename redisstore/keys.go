@@ -93,24 +93,56 @@ func (k keyspace) everyPartition() partitionKeys { return k.partition(protocol.P
 const elections = "leader"
 
 // partition builds the keys of one partition: `<namespace>:{<queue>}:…`, further partitions `<namespace>:{<queue>/1}:…`.
-func (k keyspace) partition(p protocol.Partition) partitionKeys {
-	tag := string(k) + ":{" + p.Queue
-	if p.Index > 0 || p.IsHome() {
-		tag += "/" + strconv.Itoa(p.Index)
+func (k keyspace) partition(of protocol.Partition) partitionKeys {
+	tag := string(k) + ":{" + of.Queue
+	if of.Index > 0 || of.IsHome() {
+		tag += "/" + strconv.Itoa(of.Index)
 	}
 	tag += "}:"
-	return partitionKeys{
-		prefix: tag,
+	// All keys are parts of one text: a leader with many partitions builds them again and again.
+	p := partitionKeys{prefix: tag}
+	keys := namedKeys(&p)
+	var all strings.Builder
+	all.Grow(len(keys)*len(tag) + lengthOfNames)
+	for _, key := range keys {
+		all.WriteString(tag)
+		all.WriteString(key.name)
+	}
+	text := all.String()
+	for _, key := range keys {
+		*key.to, text = text[:len(tag)+len(key.name)], text[len(tag)+len(key.name):]
+	}
+	return p
+}
 
-		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead", line: tag + "line", places: tag + "places", purgedline: tag + "purgedline",
-		turns: tag + "turns", groups: tag + "groups", grules: tag + "grules", opens: tag + "opens",
-		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale", purged: tag + "purged", spared: tag + "spared",
-		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", ends: tag + "ends", owners: tag + "owners",
-		last: tag + "last", history: tag + "history", zones: tag + "zones",
-		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", sampled: tag + "sampled", measured: tag + "measured", shapes: tag + "shapes", minutes: tag + "minutes", hours: tag + "hours",
-		outbox: tag + "outbox", delivered: tag + "delivered", outgoing: tag + "outgoing", carried: tag + "carried", inbox: tag + "inbox",
-		batches: tag + "batches", reports: tag + "reports",
-		unhandled: tag + "unhandled", handlers: tag + "handlers",
+// A namedKey is the end of a key and the field for it.
+type namedKey struct {
+	name string
+	to   *string
+}
+
+// lengthOfNames is the length of the ends of all keys of a partition.
+var lengthOfNames = func() (length int) {
+	for _, key := range namedKeys(new(partitionKeys)) {
+		length += len(key.name)
+	}
+	return length
+}()
+
+func namedKeys(p *partitionKeys) [53]namedKey {
+	return [...]namedKey{
+		{"due", &p.due}, {"ready", &p.ready}, {"jobs", &p.jobs}, {"dead", &p.dead}, {"line", &p.line}, {"places", &p.places}, {"purgedline", &p.purgedline},
+		{"turns", &p.turns}, {"groups", &p.groups}, {"grules", &p.grules}, {"opens", &p.opens},
+		{"sessions", &p.sessions}, {"callers", &p.callers}, {"crashes", &p.crashes}, {"idle", &p.idle}, {"state", &p.state}, {"stale", &p.stale},
+		{"purged", &p.purged}, {"spared", &p.spared},
+		{"schedules", &p.schedules}, {"cursors", &p.cursors}, {"owed", &p.owed}, {"open", &p.open}, {"behind", &p.behind}, {"gone", &p.gone},
+		{"origins", &p.origins}, {"notes", &p.notes}, {"ends", &p.ends}, {"owners", &p.owners},
+		{"last", &p.last}, {"history", &p.history}, {"zones", &p.zones},
+		{"runs", &p.runs}, {"results", &p.results}, {"kept", &p.kept}, {"once", &p.once}, {"after", &p.after}, {"progress", &p.progress},
+		{"counters", &p.counters}, {"sampled", &p.sampled}, {"measured", &p.measured}, {"shapes", &p.shapes}, {"minutes", &p.minutes}, {"hours", &p.hours},
+		{"outbox", &p.outbox}, {"delivered", &p.delivered}, {"outgoing", &p.outgoing}, {"carried", &p.carried}, {"inbox", &p.inbox},
+		{"batches", &p.batches}, {"reports", &p.reports},
+		{"unhandled", &p.unhandled}, {"handlers", &p.handlers},
 	}
 }
 

@@ -66,25 +66,31 @@ func TestAChainThroughThreeQueues(t *testing.T) {
 func TestAnOnDeathOnTheQueueOfItsKind(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		alert := chime.Define[string]("elsewhere.alert", chime.Queue("alerts"))
-		w := f.Worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "alerts": 1}})
-		received := keepsJobs(w, "elsewhere.alert")
-		w.Handle("dies", func(context.Context, *chime.Job) error { return chime.Discard(errors.New("no")) })
-		stop := f.Start(w)
+		var received []*chime.Job
+		works := func(passes time.Duration) {
+			w := f.Worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "alerts": 1}})
+			w.Handle("elsewhere.alert", func(_ context.Context, job *chime.Job) error { received = append(received, job); return nil })
+			w.Handle("dies", func(context.Context, *chime.Job) error { return chime.Discard(errors.New("no")) })
+			stop := f.Start(w)
+			fixture.Pass(passes)
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}
 		e := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
 		for _, name := range []string{"dies", "nobody"} {
 			if _, err := e.Enqueue(t.Context(), name, nil, chime.ID(name), chime.OnDeath(alert.Item(name))); err != nil {
 				t.Fatal(err)
 			}
 		}
-		fixture.Pass(9 * 24 * time.Hour)
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		if len(*received) != 2 {
-			t.Fatalf("%d alerts, want two", len(*received))
+		works(time.Hour)
+		fixture.Pass(8 * 24 * time.Hour) // a job that nobody handles becomes dead
+		works(time.Hour)
+		if len(received) != 2 {
+			t.Fatalf("%d alerts, want two", len(received))
 		}
 		for i, name := range []string{"dies", "nobody"} {
-			if job := (*received)[i]; job.Queue != "alerts" || job.Death == nil || job.Death.ID != name || job.Death.Queue != "default" {
+			if job := received[i]; job.Queue != "alerts" || job.Death == nil || job.Death.ID != name || job.Death.Queue != "default" {
 				t.Errorf("%+v, want the alert of %s on alerts", job, name)
 			}
 		}

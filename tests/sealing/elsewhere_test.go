@@ -25,11 +25,14 @@ func TestAFollowerIsSealedForTheQueueInWhichItRuns(t *testing.T) {
 		if _, err := enqueuer.Enqueue(t.Context(), "nobody", secret, chime.OnDeath(item("done-death", chime.Queue("mail")))); err != nil {
 			t.Fatal(err)
 		}
-		// it parks the job, and later moves it to the dead jobs, without a key
-		blind := f.Start(f.Worker(chime.WorkerOptions{}))
-		fixture.Pass(8 * 24 * time.Hour)
-		if err := blind(); err != nil {
-			t.Error(err)
+		// They park the job, and after a week move it to the dead jobs, without a key.
+		for _, passes := range []time.Duration{8 * 24 * time.Hour, 0} {
+			blind := f.Start(f.Worker(chime.WorkerOptions{}))
+			fixture.Pass(time.Hour)
+			if err := blind(); err != nil {
+				t.Error(err)
+			}
+			fixture.Pass(passes)
 		}
 		noCanary(f, "moved to the dead jobs")
 		if _, err := enqueuer.Enqueue(t.Context(), "done", secret, chain); err != nil {
