@@ -93,6 +93,11 @@ func (s *crowdedStore) Sweep(_ context.Context, partitions []protocol.Partition,
 	return make([]protocol.SweepAnswer, len(partitions))
 }
 
+func (s *crowdedStore) EndPauses(_ context.Context, partitions []protocol.Partition) (protocol.EndedPauses, error) {
+	s.look(map[string]int{}, partitions)
+	return protocol.EndedPauses{Next: -1}, nil
+}
+
 func (s *crowdedStore) Sample(_ context.Context, partitions []protocol.Partition, _ int) []protocol.SampleAnswer {
 	return make([]protocol.SampleAnswer, len(partitions))
 }
@@ -175,6 +180,10 @@ func (s slowSweep) Poll(_ context.Context, calls []protocol.PollCall) []protocol
 
 func (s slowSweep) Owed(context.Context, []protocol.Partition) ([]protocol.Owed, error) {
 	return nil, nil
+}
+
+func (s slowSweep) EndPauses(context.Context, []protocol.Partition) (protocol.EndedPauses, error) {
+	return protocol.EndedPauses{Next: -1}, nil
 }
 
 func (s slowSweep) Sample(_ context.Context, partitions []protocol.Partition, _ int) []protocol.SampleAnswer {
