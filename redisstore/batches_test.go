@@ -294,12 +294,12 @@ func TestEveryEndOfAMemberIsCounted(t *testing.T) {
 		{"replaced by a job of no batch", "1 added, 1 left", func(b *bench) { b.replaces("m", "", protocol.ReplaceOtherBatch) }},
 		{"replaced by a member of another batch", "1 added, 1 left", func(b *bench) { b.replaces("m", "c", protocol.ReplaceOtherBatch) }},
 		{"cancelled while it is held, and its worker vanishes", "1 added, 1 cancelled", func(b *bench) {
-			b.Take("s", 1)
+			b.Work("s", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
 			b.Want("cancelled", b.Cancel("m"), "asked")
 			b.Reap(b.UntilLapsed(), 0)
 		}},
 		{"its worker vanishes", "1 added, 1 left", func(b *bench) {
-			b.Take("s", 1)
+			b.Work("s", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
 			b.Reap(b.UntilLapsed(), 0)
 		}},
 		{"purged", "1 added, 1 cancelled", func(b *bench) {
