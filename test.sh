@@ -44,9 +44,9 @@ packages() { grep -E "$@" "$tmp/packages"; } # those whose folder fits a pattern
 # These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
 plain="$plain|/redisstore/internal/|/internal/(batchmodel|blocked|definition|format|groupmodel|history|jobfind|login|long|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
-# The commit chooses one of eight parts, each with all seeds (internal/long: the remainder of 8). The others have no detector, which is slow, and no bench, contract, http.
-parts='/redisstore(/embedded)?$|/httpapi/contract$ /tests/queues$ /tests/workers$ /httpapi$|/internal/(overview|sim)$|/examples/http$|/tests/batches$ /tests/jobs$ /tests/(scheduler|sealing)$|/dashboard(/internal/pages)?$ /tests/real /cmd/chime$|/bench$'
-case $CHIME_SEEDS in *[!0-9]*) rests='^$' ;; *) rests=$(echo "$parts" | tr ' ' '\n' | sed "$((CHIME_SEEDS / 8 % 8 + 1))d" | paste -sd '|' -) ;; esac
+# The commit chooses one of ten parts, each with all seeds (internal/long: the remainder of 8). The others have no detector, which is slow, and no bench, contract, http.
+parts='/redisstore(/embedded)?$|/httpapi/contract$ /tests/queues$ /tests/workers$ /httpapi$|/examples/http$|/tests/batches$ /tests/jobs$ /tests/scheduler$ /dashboard(/internal/pages)?$ /tests/real /cmd/chime$|/bench$ /internal/(overview|sim|enqueue|work)$|/tests/sealing$'
+case $CHIME_SEEDS in *[!0-9]*) rests='^$' ;; *) rests=$(echo "$parts" | tr ' ' '\n' | sed "$((CHIME_SEEDS / 8 % 10 + 1))d" | paste -sd '|' -) ;; esac
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go). It leaves out Lua's interpreter. It must not leave out
 # what uses sync.Map, as the simulated server does: the linker may choose that package's copy of the generic code, and then the detector misses locks.
