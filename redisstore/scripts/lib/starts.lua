@@ -40,10 +40,10 @@ local starts_of = (function()
 
   -- since returns the text of the instant that was this number of ms before TIME.
   local since = function(ms)
-    local text = SINCE[ms]
+    local text = SINCE[-ms] -- not [ms]: one Lua interpreter makes an array that is as long as the number
     if not text then
       text = string.format('%016d', math.max(math.ceil(now_us - ms * 1000), 0))
-      SINCE[ms] = text
+      SINCE[-ms] = text
     end
     return text
   end

@@ -211,7 +211,7 @@ end
 
 -- file_group adds a group to the groups with as many flights and the same weight, in the order of tags. last: its tag is the last one. Returns their file.
 local function file_group(files, g, last)
-  local key = g.flights * 1024 + g.weight -- a weight is at most 1,000
+  local key = -(g.flights * 1024 + g.weight) -- a weight is at most 1,000; negative as in starts.lua
   local file = files[key]
   if not file then
     file = { flights = g.flights, weight = g.weight, first = 1, last = 0 }
