@@ -238,11 +238,12 @@ local function entries()
     end
   end
 
-  -- adds to of, day -> letter (D: done) -> number, and extends range to the newest and the oldest day
+  -- adds to of, -day -> letter (D: done) -> number, and extends range to the newest and the oldest day. Not day: one Lua interpreter makes an array of
+  -- as many days.
   local add_day = function(of, range, day, letter, n)
     range.newest, range.oldest = math.max(range.newest or day, day), math.min(range.oldest or day, day)
-    of[day] = of[day] or {}
-    of[day][letter] = (of[day][letter] or 0) + n
+    of[-day] = of[-day] or {}
+    of[-day][letter] = (of[-day][letter] or 0) + n
   end
 
   -- adds the days of a text
@@ -287,7 +288,7 @@ local function entries()
     if alone and newest then -- as nearly always: the others do not change
       for letter, digits in string.gmatch(token, '(%u?)([%l%d]+)') do add_day(of, range, newest, letter == '' and 'D' or letter, tonumber(digits, 36)) end
       for _, count in ipairs(counts) do add_day(of, range, newest, count[2], count[3]) end
-      return first .. '.' .. day_text(of[newest] or {}) .. rest
+      return first .. '.' .. day_text(of[-newest] or {}) .. rest
     end
     add_days(of, range, text)
     add_days(of, range, other)
@@ -295,7 +296,7 @@ local function entries()
     if not range.newest then return '' end
     local parts, last, times = { base36(range.newest) }, nil, 0
     for day = range.newest, math.max(range.oldest, range.newest - KEPT_DAYS + 1), -1 do
-      token = day_text(of[day] or {})
+      token = day_text(of[-day] or {})
       if token == last and day < range.newest - 1 then
         times = times + 1
         parts[#parts] = token .. '~' .. base36(times)
