@@ -53,7 +53,7 @@ func TestDoneFollowsWhenAllMembersAreDone(t *testing.T) {
 		if at := s.infos["import#done"]; at == nil || at.Note != "by anna" || at.Total != 4 || at.CreatedAt.IsZero() || at.EndedAt.IsZero() {
 			t.Errorf("Done had the batch %+v", at)
 		}
-		if q := s.queue("default"); q.Waiting+q.Delayed+q.Running+q.Dead != 0 {
+		if q := s.queue("default"); q.Waiting+q.Delayed+q.InFlight()+q.Dead != 0 {
 			t.Errorf("the queue is left with %+v", q)
 		}
 	})

@@ -41,7 +41,7 @@ func TestCancelEndsABatch(t *testing.T) {
 		s.wantState("at the end", "x", chime.BatchCancelled, 9, 0, 1, 1, 7)
 		s.wantFollowed("at the end", "ended of x: 1 done, 1 dead, 7 cancelled, cancelled")
 		for _, name := range []string{"default", "unserved"} {
-			if q := s.queue(name); q.Waiting+q.Delayed+q.Running+q.Parked != 0 {
+			if q := s.queue(name); q.Waiting+q.Delayed+q.InFlight()+q.Parked != 0 {
 				t.Errorf("the queue %s is left with %+v", name, q)
 			}
 		}

@@ -89,7 +89,7 @@ func (l *lossy) wantNothingLeft() {
 	if err != nil {
 		l.Fatal(err)
 	}
-	if stats.Waiting != 0 || stats.Running != 0 || stats.Delayed != 0 || stats.Dead != 0 {
+	if stats.Waiting != 0 || stats.InFlight() != 0 || stats.Delayed != 0 || stats.Dead != 0 {
 		l.Errorf("left over: %+v, want nothing waiting, in flight, delayed or dead", stats)
 	}
 }

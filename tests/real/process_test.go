@@ -184,7 +184,7 @@ func TestEveryOccurrenceIsDoneOnceWhenProcessesAreKilled(t *testing.T) {
 	}
 	until(t, "nothing is in flight", func() bool {
 		stats, err := chime.NewQueues(p.store()).Get(t.Context(), "default")
-		return err == nil && stats.Running == 0 && stats.Waiting == 0 && stats.Delayed == 0
+		return err == nil && stats.InFlight() == 0 && stats.Waiting == 0 && stats.Delayed == 0
 	})
 
 	wantEachSecondOfRuns(t, settledRuns(t, client, "done"))
