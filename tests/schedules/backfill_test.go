@@ -75,8 +75,8 @@ func fill(t *testing.T, schedules *chime.Schedules, name string, from, to time.T
 	return all, calls
 }
 
-// Half a year before a schedule's creation (two months of it in the short run), or a month of it in two calls, is backfilled while the schedule continues. Each hour runs once, and
-// under every policy except allow the hours run in order and one at a time. The schedule's own occurrences are at most one run late.
+// Half a year before a schedule's creation (in the short run two months), or a month of it in two calls, is backfilled while the schedule continues.
+// Each hour runs once, and under every policy except allow the hours run in order and one at a time. The schedule's own occurrences are at most one run late.
 func TestHalfAYearOfHoursIsBackfilledWhileTheScheduleRuns(t *testing.T) {
 	for policy, hours := range map[chime.OverlapPolicy]int{chime.OverlapAllow: long.Seeds(1460, 4380), chime.OverlapSkip: 740, chime.OverlapWait: 740, chime.OverlapCancel: 740} {
 		t.Run(string(policy), func(t *testing.T) {

@@ -186,7 +186,7 @@ func (w *world) refused(text string) {
 		w.Errorf("Run: %v", err)
 	}
 	if stats := countsOf(w.T, w.server.Client(), "default"); stats.Done != 2 || stats.Failed != 0 || stats.InFlight() != 0 {
-		w.Errorf("%d jobs are done, %d failed, %d run; want 2, 0 and 0", stats.Done, stats.Failed, stats.Running)
+		w.Errorf("%d jobs are done, %d failed, %d are in flight; want 2, 0 and 0", stats.Done, stats.Failed, stats.InFlight())
 	}
 	client.Close()
 }
