@@ -7,7 +7,7 @@ require (
 	github.com/chimejobs/chime v0.0.0
 	github.com/chimejobs/chime/chimeprom v0.0.0
 	github.com/prometheus/client_golang v1.25.0
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.22.0
 	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	golang.org/x/oauth2 v0.37.0
 	golang.org/x/time v0.16.0

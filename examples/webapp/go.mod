@@ -8,7 +8,7 @@ require (
 	github.com/chimejobs/chime/chimeprom v0.0.0
 	github.com/chimejobs/chime/httpapi v0.0.0
 	github.com/prometheus/client_golang v1.25.0
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.22.0
 	go.opentelemetry.io/otel/sdk v1.47.0
 )
 
