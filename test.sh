@@ -22,9 +22,9 @@ if [ "${1:-}" = step ]; then
 fi
 all=${1:-} && case $all in '' | all) ;; *) echo "test.sh: unknown argument $all: want none, or all" >&2 && exit 2 ;; esac
 command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin; PATH=$PATH:/usr/sbin # where Debian has nginx and haproxy
-# Without cgo, which only the race detector needs, tests and images share one build. The detector waits a second at each end of a process. Tests keep little
-# memory: collecting garbage less often saves a tenth of the time. Each commit has other seeds and turns (internal/long); CHIME_SEEDS=all runs everything.
-unset GOWORK && export CGO_ENABLED=0 GOGC="${GOGC:-400}" GORACE="${GORACE:-atexit_sleep_ms=100}"
+# Without cgo, which only the race detector needs, tests and images share one build. The detector waits a second at each end of a process. Garbage is
+# collected less often: a tenth of the time. No tables for debuggers: a fifth of compiling. A commit chooses seeds and turns (internal/long); CHIME_SEEDS=all: all.
+unset GOWORK && export CGO_ENABLED=0 GOGC="${GOGC:-400}" GORACE="${GORACE:-atexit_sleep_ms=100}" GOFLAGS="${GOFLAGS:-} -gcflags=github.com/chimejobs/chime/...=-dwarf=false"
 export CHIME_SEEDS="${CHIME_SEEDS:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0)))}"
 missing= # packages of Debian
 need() { for command in $1; do ! command -v "$command" >/dev/null || return 0; done && missing="$missing $2"; } # one of the commands
@@ -56,8 +56,8 @@ racing=$(packages -v "$plain|$rests|$real|$alone") resting=$(packages "$rests" |
 long=$(packages "$plain|$rests|/internal/(overview|sim)$|/tests/" | grep -vE "$real|$alone|$cores|/redisstore$")
 rests() { echo "/$1" | grep -qE "$rests"; } # FOLDER: has another part its turn?
 how() { if rests "$1"; then echo "$test"; else echo "$race $2"; fi; } # FOLDER ARGUMENT
-./test.sh step . env CGO_ENABLED=1 go build $detector ./... & # once, not by each of the steps that begin together; linking tests leaves a processor idle
-./test.sh step . go build ${all:+-tags real,long} ./...
+./test.sh step . env CGO_ENABLED=1 go list -export -f '{{/**/}}' $detector ./... & # compiles once, not in each of the steps that begin together
+./test.sh step . go list -export -f '{{/**/}}' ${all:+-tags real,long} ./...
 [ ! "$all" ] || queue . ./check.sh # the longest steps first, short ones last: then no processor waits for the end of a long one
 for which in -v -e; do [ ! "$all" ] || queue . $test -tags real,long $(echo "$long" | grep $which /tests/); done
 queue . $(how tests/real '') -tags real $(packages "$real")
