@@ -47,7 +47,10 @@ func TestThePageOfABatchShowsWhatIsLeftWhere(t *testing.T) {
 		half(t, store)
 		d := newDashboard(t, store, Options{Write: true, Authorize: crowd(allRights)})
 		wants(t, "the page", send(d, "GET", "/batches/import"), 200, "running</span> 1 member has not ended.", "by anna, secret", `<progress max="3" value="2"`, "2 of 3 members have ended",
-			`href="./jobs?q=batch%3Aimport&amp;state=dead" class="ink-fail">1</a>`, `href="./jobs?q=queue%3Aslow&#43;batch%3Aimport&amp;state=all">1</a>`, "no worker", "with 3 items", "not yet",
+			`href="./jobs?q=batch%3Aimport&amp;state=dead" class="ink-fail" title="The dead members">1</a>`,
+			`href="./jobs?q=queue%3Aslow&#43;batch%3Aimport&amp;state=all" title="Its members that are left, and the dead ones">1</a>`,
+			`<dt>Left</dt><dd>1: list those that are <a href="./jobs?q=batch%3Aimport&amp;state=waiting">waiting</a>`, `<dt>Done</dt><dd>1</dd>`, `<dt>Dead</dt><dd>1: <a href="./jobs?q=batch%3Aimport&amp;state=dead">list`,
+			`<dt>Cancelled</dt><dd>0</dd>`, "The numbers above at Left lead to the members that are left and the dead ones.", "done or cancelled are counted, and not listed", "no worker", "with 3 items", "not yet",
 			`<a href="./kinds/summary">summary</a> when all members are done`, `<a href="./kinds/cleanup">cleanup</a> when all members have ended`, "1d after its end, and at least 7 days",
 			`action="./batches/import/cancel" data-ask`, `action="./batches/import/recount"`)
 		wants(t, "its dead members", send(d, "GET", "/jobs?q=batch:import&state=dead"), 200, `href="./jobs/default/bad"`)
@@ -60,6 +63,7 @@ func TestThePageOfABatchShowsWhatIsLeftWhere(t *testing.T) {
 		must(chime.NewBatches(store).Recount(t.Context(), "import"))
 		time.Sleep(2 * time.Second) // fake time passes
 		got := send(d, "GET", "/batches/import")
+		lacks(t, "with none left", got, "list those that are", "The numbers above", "may be a second old")
 		wants(t, "with a dead member", got, 200, "ended</span> All members have ended: 1 dead, 1 cancelled.", "when its dead members are requeued and are done", "cleanup</a> was added", `href="./search?q=import%23ended">find it`,
 			`action="./batches/import/delete" data-ask`)
 		lacks(t, "with a dead member", got, "/cancel", "/recount")

@@ -1,6 +1,8 @@
 package plain
 
 import (
+	"time"
+
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/format"
 )
@@ -27,4 +29,21 @@ func Batch(b *chime.BatchInfo) State {
 		return State{Stopped, string(b.State), "It was cancelled, and all members have ended."}
 	}
 	return unknown(string(b.State))
+}
+
+// keptDead is how long a batch with dead members is kept at least.
+const keptDead = 7 * 24 * time.Hour
+
+// BatchKept says how long a batch is kept; empty: its definition cannot be read.
+func BatchKept(b *chime.BatchInfo) string {
+	switch text := format.Exact(b.Keep) + " after its end"; {
+	case b.Keep <= 0:
+		return ""
+	case b.Dead > 0 && b.Keep < keptDead:
+		return text + ", and at least 7 days because members are dead"
+	case b.Keep < keptDead:
+		return text + "; at least 7 days if members are dead"
+	default:
+		return text
+	}
 }

@@ -2,6 +2,7 @@ package plain
 
 import (
 	"testing"
+	"time"
 
 	"github.com/chimejobs/chime"
 )
@@ -23,6 +24,25 @@ func TestABatchIsDescribed(t *testing.T) {
 	} {
 		if s := Batch(&c.batch); s.String()+": "+s.Sentence != c.want {
 			t.Errorf("%+v: %s: %s, want %s", c.batch, s, s.Sentence, c.want)
+		}
+	}
+}
+
+func TestHowLongABatchIsKept(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		keep time.Duration
+		dead int64
+		want string
+	}{
+		{0, 0, ""},
+		{day, 0, "1d after its end; at least 7 days if members are dead"},
+		{day, 1, "1d after its end, and at least 7 days because members are dead"},
+		{7 * day, 0, "7d after its end"},
+		{8 * day, 1, "8d after its end"},
+	} {
+		if got := BatchKept(&chime.BatchInfo{Keep: c.keep, Dead: c.dead}); got != c.want {
+			t.Errorf("kept for %v with %d dead: %q, want %q", c.keep, c.dead, got, c.want)
 		}
 	}
 }

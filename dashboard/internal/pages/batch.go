@@ -133,3 +133,6 @@ func batchVerbs(b *chime.BatchInfo, can Can) (verbs []render.Verb) {
 
 // Took is the time from the creation of the batch to its end, or until now.
 func (m *Batch) Took() time.Duration { return m.EndedAt.Sub(m.CreatedAt) }
+
+// Kept says how long the batch is kept.
+func (m *Batch) Kept() string { return plain.BatchKept(m.BatchInfo) }
