@@ -37,6 +37,11 @@ const (
 	BatchCancelled BatchState = "cancelled" // [Batches.Cancel] was called
 )
 
+// BatchStates returns all states of a batch.
+func BatchStates() []BatchState {
+	return []BatchState{BatchOpen, BatchRunning, BatchDone, BatchEnded, BatchCancelled}
+}
+
 // BatchInfo is a batch as it is stored. While it runs, the counts may be a second old.
 type BatchInfo struct {
 	ID    string     `json:"id"`             // the ID of the batch
@@ -161,7 +166,7 @@ type BatchFilter struct {
 
 // validate returns the filter's problems, and the mark of the batch after which the list continues.
 func (f *BatchFilter) validate() (mark string, err error) {
-	if !slices.Contains([]BatchState{"", BatchOpen, BatchRunning, BatchEnded, BatchDone, BatchCancelled}, f.State) {
+	if f.State != "" && !slices.Contains(BatchStates(), f.State) {
 		err = protocol.Invalid("BatchFilter.State", string(f.State), "open, running, ended, done or cancelled")
 	}
 	text, bad := base64.RawURLEncoding.DecodeString(f.After)
@@ -243,14 +248,8 @@ func newBatchEnd(id string, end *wire.BatchEnd) *BatchInfo {
 	switch {
 	case end.Cancel:
 		b.State = BatchCancelled
-	case end.Dead == 0 && (end.Cancelled == 0 || end.Without) || id == end.ID+afterDone:
+	case end.Dead == 0 && (end.Cancelled == 0 || end.Without) || id == protocol.BatchDoneID(end.ID):
 		b.State = BatchDone
 	}
 	return b
 }
-
-// The IDs of the jobs that are added at the end of a batch are its own and one of these.
-const (
-	afterDone  = "#done"
-	afterEnded = "#ended"
-)

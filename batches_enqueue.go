@@ -138,10 +138,10 @@ func (e *Enqueuer) batchDefinition(ctx context.Context, b *Batch) (*protocol.Bat
 	spec := wire.BatchSpec{Note: b.Note}
 	var groups []func() error // checks that need the store
 	for _, after := range []struct {
-		field, ending string
-		item          Item
-		body          *[]byte
-	}{{"Batch.Done", afterDone, b.Done, &spec.Done}, {"Batch.Ended", afterEnded, b.Ended, &spec.Ended}} {
+		field, id string
+		item      Item
+		body      *[]byte
+	}{{"Batch.Done", protocol.BatchDoneID(b.ID), b.Done, &spec.Done}, {"Batch.Ended", protocol.BatchEndedID(b.ID), b.Ended, &spec.Ended}} {
 		if after.item.Name == "" {
 			continue
 		}
@@ -151,7 +151,7 @@ func (e *Enqueuer) batchDefinition(ctx context.Context, b *Batch) (*protocol.Bat
 			continue
 		}
 		*after.body = body
-		groups = append(groups, func() error { return e.engine.After(ctx, queue, b.ID+after.ending, group, follow) })
+		groups = append(groups, func() error { return e.engine.After(ctx, queue, after.id, group, follow) })
 	}
 	if err := errors.Join(bad...); err != nil {
 		return nil, err

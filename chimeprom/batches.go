@@ -60,7 +60,7 @@ func (c *storeCollector) sendBatches(read *snapshot, gauge func(name string, val
 	if read.batches == nil {
 		return
 	}
-	for _, state := range []chime.BatchState{chime.BatchOpen, chime.BatchRunning, chime.BatchDone, chime.BatchEnded, chime.BatchCancelled} {
+	for _, state := range chime.BatchStates() {
 		gauge("chime_batches", float64(read.batches.states[state]), string(state))
 	}
 	for _, state := range []chime.BatchState{chime.BatchOpen, chime.BatchRunning, chime.BatchCancelled} {

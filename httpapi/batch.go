@@ -5,12 +5,10 @@ import (
 	"net/http"
 	"regexp"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
-
-// The states of a batch that a filter accepts.
-var batchStates = []string{"open", "running", "done", "ended", "cancelled"}
 
 // batchToken is the form of the place of a batch in a list.
 var batchToken = regexp.MustCompile(`^[A-Za-z0-9_-]{1,400}$`)
@@ -40,7 +38,11 @@ func postBatch(ctx context.Context, c *call) (*answer, error) {
 }
 
 func listBatches(ctx context.Context, c *call) (*answer, error) {
-	p, err := c.page("state", batchStates, batchToken)
+	var states []string
+	for _, state := range chime.BatchStates() {
+		states = append(states, string(state))
+	}
+	p, err := c.page("state", states, batchToken)
 	if err != nil {
 		return nil, err
 	}

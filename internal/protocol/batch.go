@@ -121,6 +121,12 @@ const (
 // BatchCounts are counts of members.
 type BatchCounts struct {
 	Added, Done, Dead, Cancelled int64
+// BatchDoneID returns the ID of the job that is added when all members are done. end_batch.lua builds it too.
+func BatchDoneID(batch string) string { return batch + "#done" }
+
+// BatchEndedID returns the ID of the job that is added when all members have ended. end_batch.lua builds it too.
+func BatchEndedID(batch string) string { return batch + "#ended" }
+
 	// Away are jobs that follow members and are members themselves, on their way to other partitions.
 	Away     int64
 	Existing int64 // items that were not added, because a job of their ID existed

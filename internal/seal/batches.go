@@ -54,7 +54,7 @@ type placed struct {
 
 // afterBatch returns the jobs that are added at the end of a batch. Their IDs and their queues are known, so they are sealed like jobs that are enqueued.
 func afterBatch(spec *wire.BatchSpec, batch string) (all []placed) {
-	for ending, body := range map[string]*[]byte{"#done": &spec.Done, "#ended": &spec.Ended} {
+	for id, body := range map[string]*[]byte{protocol.BatchDoneID(batch): &spec.Done, protocol.BatchEndedID(batch): &spec.Ended} {
 		if len(*body) == 0 {
 			continue
 		}
@@ -62,7 +62,7 @@ func afterBatch(spec *wire.BatchSpec, batch string) (all []placed) {
 		if e, _ := wire.DecodeEnvelope(*body); e.Details != nil {
 			queue = e.Details.Queue
 		}
-		all = append(all, placed{body, holderOf(queue, batch+ending)})
+		all = append(all, placed{body, holderOf(queue, id)})
 	}
 	return all
 }

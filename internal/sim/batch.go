@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A Batch is what is known of a batch. Its members are the jobs that name it, and the jobs that follow these.
@@ -19,12 +20,12 @@ type Batch struct {
 }
 
 // The keys and the IDs of the jobs at the end of a batch.
-func (b *Batch) ended() string { return b.ID + "#ended" }
-func (b *Batch) done() string  { return b.ID + "#done" }
+func (b *Batch) ended() string { return protocol.BatchEndedID(b.ID) }
+func (b *Batch) done() string  { return protocol.BatchDoneID(b.ID) }
 
 // atEnd reports whether a key is that of a job at the end of a batch. If the home of the batch loses the end, it ends once more.
 func atEnd(key string) bool {
-	return strings.HasSuffix(key, "#ended") || strings.HasSuffix(key, "#done")
+	return strings.HasSuffix(key, protocol.BatchEndedID("")) || strings.HasSuffix(key, protocol.BatchDoneID(""))
 }
 
 // The queues of members, in turn, and of the jobs at the end.

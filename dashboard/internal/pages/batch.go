@@ -10,6 +10,7 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/plain"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/rights"
 )
 
@@ -88,7 +89,7 @@ func queueStates(standing *Standing) map[string]plain.State {
 // followersOf returns the jobs that follow a batch.
 func followersOf(b *chime.BatchInfo) (all []BatchFollower) {
 	if b.DoneJob != "" {
-		f := BatchFollower{What: "Done", Name: b.DoneJob, ID: b.ID + "#done", Added: b.DoneAdded, When: "when all members are done"}
+		f := BatchFollower{What: "Done", Name: b.DoneJob, ID: protocol.BatchDoneID(b.ID), Added: b.DoneAdded, When: "when all members are done"}
 		switch {
 		case b.State == chime.BatchCancelled:
 			f.When = "never: the batch was cancelled"
@@ -100,7 +101,7 @@ func followersOf(b *chime.BatchInfo) (all []BatchFollower) {
 		all = append(all, f)
 	}
 	if b.EndedJob != "" {
-		all = append(all, BatchFollower{What: "Ended", Name: b.EndedJob, ID: b.ID + "#ended", Added: b.EndedAt, When: "when all members have ended"})
+		all = append(all, BatchFollower{What: "Ended", Name: b.EndedJob, ID: protocol.BatchEndedID(b.ID), Added: b.EndedAt, When: "when all members have ended"})
 	}
 	return all
 }

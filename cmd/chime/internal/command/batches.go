@@ -18,9 +18,6 @@ func (s *session) batches() *cobra.Command {
 	return c
 }
 
-// batchStates are the states of batches.
-var batchStates = []string{string(chime.BatchOpen), string(chime.BatchRunning), string(chime.BatchDone), string(chime.BatchEnded), string(chime.BatchCancelled)}
-
 func (s *session) batchesList() *cobra.Command {
 	limit, state, filter := 50, "", chime.BatchFilter{}
 	c := &cobra.Command{
@@ -61,7 +58,11 @@ func (s *session) batchesList() *cobra.Command {
 	}
 	c.Flags().IntVar(&limit, "limit", limit, "batches to list, 1 to 10000")
 	c.Flags().StringVar(&state, "state", "", "only batches in this `state`: open, running, done, ended or cancelled")
-	complete(c, "state", batchStates...)
+	var states []string
+	for _, state := range chime.BatchStates() {
+		states = append(states, string(state))
+	}
+	complete(c, "state", states...)
 	c.Flags().StringVar(&filter.Prefix, "prefix", "", "only batches whose IDs begin with this `text`")
 	c.Flags().BoolVar(&filter.InProgress, "in-progress", false, "only batches that have not ended, or whose dead members were requeued")
 	c.Flags().StringVar(&filter.After, "after", "", "continue after the previous list, whose last line has the value")
