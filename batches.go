@@ -99,7 +99,7 @@ func newBatchInfo(r *protocol.BatchRecord) *BatchInfo {
 	b := &BatchInfo{
 		ID: r.ID, State: BatchState(r.State), Total: sum.Added + sum.Away, Existing: sum.Existing, Left: max(sum.Left(), 0), Done: sum.Done, Dead: sum.Dead,
 		Cancelled: sum.Cancelled, CreatedAt: r.Created, SealedAt: r.Sealed, EndedAt: r.Ended, Items: r.Position, Growing: len(r.Growing), Keep: r.Keep,
-		Next: base64.RawURLEncoding.EncodeToString([]byte(r.Mark)),
+		Next: base64.RawURLEncoding.EncodeToString([]byte(r.Mark().String())),
 	}
 	if b.State == BatchEnded && b.Left > 0 { // a dead member was requeued
 		b.State = BatchRunning
@@ -165,12 +165,16 @@ type BatchFilter struct {
 }
 
 // validate returns the filter's problems, and the mark of the batch after which the list continues.
-func (f *BatchFilter) validate() (mark string, err error) {
+func (f *BatchFilter) validate() (mark protocol.BatchMark, err error) {
 	if f.State != "" && !slices.Contains(BatchStates(), f.State) {
 		err = protocol.Invalid("BatchFilter.State", string(f.State), "open, running, ended, done or cancelled")
 	}
 	text, bad := base64.RawURLEncoding.DecodeString(f.After)
-	if mark = string(text); bad != nil || mark != "" && !batch.ValidMark(mark) {
+	mark, valid := protocol.ParseBatchMark(string(text))
+	switch {
+	case f.After == "":
+		mark = protocol.BatchMark{}
+	case bad != nil || !valid:
 		err = errors.Join(err, protocol.Invalid("BatchFilter.After", f.After, "BatchInfo.Next of a batch"))
 	}
 	return mark, err

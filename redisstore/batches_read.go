@@ -2,9 +2,7 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,46 +26,39 @@ func (s *store) GetBatch(ctx context.Context, id string) (protocol.BatchRecord, 
 	return recordOf(id, fields), nil
 }
 
-// ListBatches returns records of a home, the newest first. The mark of a record is when it was created and its ID.
-func (s *store) ListBatches(ctx context.Context, home int, before string, limit int) (records []protocol.BatchRecord, err error) {
+// ListBatches returns the marks of batches of a home, the newest first.
+func (s *store) ListBatches(ctx context.Context, home int, before protocol.BatchMark, limit int) (marks []protocol.BatchMark, err error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
-	k := s.keys.home(home)
-	highest, last, paged := strings.Cut(before, "\t")
-	if !paged {
-		highest = "+inf"
+	k, highest := s.keys.home(home), "+inf"
+	if before != (protocol.BatchMark{}) {
+		highest = strconv.FormatInt(before.Created, 10)
 	}
-	for offset := int64(0); len(records) < limit; offset += int64(limit) {
+	for offset := int64(0); len(marks) < limit; offset += int64(limit) {
 		page, err := s.client.ZRevRangeByScoreWithScores(ctx, k.made, &redis.ZRangeBy{Min: "-inf", Max: highest, Offset: offset, Count: int64(limit)}).Result()
 		if err != nil {
-			return records, failure("list batches of home", strconv.Itoa(home), err)
+			return marks, failure("list batches of home", strconv.Itoa(home), err)
 		}
-		var ids []string
 		for _, entry := range page {
-			id, at := entry.Member.(string), strconv.FormatInt(int64(entry.Score), 10)
-			if paged && at == highest && id >= last || len(records)+len(ids) == limit {
-				continue // it was on an earlier page
+			mark := protocol.BatchMark{Created: int64(entry.Score), ID: entry.Member.(string)}
+			if len(marks) < limit && (highest == "+inf" || mark.Compare(before) > 0) { // else it was on an earlier page
+				marks = append(marks, mark)
 			}
-			ids = append(ids, id)
-		}
-		some, err := s.readBatches(ctx, home, ids)
-		if records = append(records, some...); err != nil {
-			return records, err
 		}
 		if len(page) < limit {
 			break
 		}
 	}
-	return records, nil
+	return marks, nil
 }
 
 // tendAhead is the longest time until a batch that has not ended must be looked after. One that has ended is usually looked after later.
 const tendAhead = 2 * time.Minute
 
-// UnendedBatches returns records of the batches of each home that have members left, or are open. A batch that has ended is looked after once an hour, so
+// UnendedBatches returns the marks of the batches of each home that have members left, or are open. A batch that has ended is looked after once an hour, so
 // few of those that must be looked after soon have ended.
-func (s *store) UnendedBatches(ctx context.Context, limit int) (records []protocol.BatchRecord, more bool, err error) {
+func (s *store) UnendedBatches(ctx context.Context, limit int) (marks []protocol.BatchMark, more bool, err error) {
 	if s.bad != nil {
 		return nil, false, s.bad
 	}
@@ -77,54 +68,55 @@ func (s *store) UnendedBatches(ctx context.Context, limit int) (records []protoc
 	}
 	soon := strconv.FormatInt(now.Add(tendAhead).UnixMilli(), 10)
 	pages := make([]*redis.StringSliceCmd, protocol.BatchHomes)
-	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	if _, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for home := range pages {
 			pages[home] = p.ZRangeByScore(ctx, s.keys.home(home).tended, &redis.ZRangeBy{Min: "-inf", Max: soon, Count: int64(limit) + 1})
 		}
 		return nil
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, false, failure("list batches", "that have not ended", err)
 	}
-	for home, page := range pages {
-		ids := page.Val()
-		if len(ids) > limit {
-			ids, more = ids[:limit], true
+	ids, made := make([][]string, len(pages)), make([]*redis.FloatSliceCmd, len(pages))
+	if _, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for home, page := range pages {
+			ids[home] = page.Val()[:min(limit, len(page.Val()))]
+			more = more || len(page.Val()) > limit
+			if len(ids[home]) > 0 {
+				made[home] = p.ZMScore(ctx, s.keys.home(home).made, ids[home]...)
+			}
 		}
-		some, err := s.readBatches(ctx, home, ids)
-		if err != nil {
-			return records, more, err
-		}
-		for _, record := range some {
-			record.Now = now
-			if record.Unended() {
-				records = append(records, record)
+		return nil
+	}); err != nil {
+		return nil, false, failure("list batches", "that have not ended", err)
+	}
+	for home := range ids {
+		for i, id := range ids[home] {
+			if created := made[home].Val()[i]; created > 0 { // else it was deleted meanwhile
+				marks = append(marks, protocol.BatchMark{Created: int64(created), ID: id})
 			}
 		}
 	}
-	return records, more, nil
+	return marks, more, nil
 }
 
-// readBatches reads records of a home in one round trip. Those that were deleted meanwhile are left out.
-func (s *store) readBatches(ctx context.Context, home int, ids []string) (records []protocol.BatchRecord, err error) {
-	if len(ids) == 0 {
-		return nil, nil
+// ReadBatches reads records in one round trip.
+func (s *store) ReadBatches(ctx context.Context, marks []protocol.BatchMark) (records []protocol.BatchRecord, err error) {
+	if s.bad != nil {
+		return nil, s.bad
 	}
-	k := s.keys.home(home)
-	read := make([]*redis.MapStringStringCmd, len(ids))
+	read := make([]*redis.MapStringStringCmd, len(marks))
 	if _, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, id := range ids {
-			read[i] = p.HGetAll(ctx, k.batch(id))
+		for i, mark := range marks {
+			_, key := s.homeOf(mark.ID)
+			read[i] = p.HGetAll(ctx, key)
 		}
 		return nil
-	}); err != nil && !errors.Is(err, redis.Nil) {
-		return nil, failure("read batches of home", strconv.Itoa(home), err)
+	}); err != nil {
+		return nil, failure("read batches", strconv.Itoa(len(marks)), err)
 	}
-	for i, id := range ids {
+	for i, mark := range marks {
 		if fields := read[i].Val(); fields["state"] != "" {
-			record := recordOf(id, fields)
-			record.Mark = fields["made"] + "\t" + id
-			records = append(records, record)
+			records = append(records, recordOf(mark.ID, fields))
 		}
 	}
 	return records, nil

@@ -955,13 +955,16 @@ func TestBatchesAreListed(t *testing.T) {
 			}
 		}
 		var got []string
-		for before := ""; ; {
+		for before := (protocol.BatchMark{}); ; {
 			page, err := b.store.ListBatches(b.Context(), home, before, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, record := range page {
-				got, before = append(got, record.ID), record.Mark
+			for i, mark := range page {
+				if i > 0 && page[i-1].Compare(mark) >= 0 {
+					t.Errorf("%v comes after %v", mark, page[i-1])
+				}
+				got, before = append(got, mark.ID), mark
 			}
 			if len(page) < 2 {
 				break
@@ -981,18 +984,28 @@ func TestBatchesAreListed(t *testing.T) {
 			}
 		}
 		for limit, expect := range map[int]string{10: fmt.Sprint(want[1:], " false"), 3: "true"} {
-			records, more, err := b.store.UnendedBatches(b.Context(), limit)
+			marks, more, err := b.store.UnendedBatches(b.Context(), limit)
 			if err != nil {
 				t.Fatal(err)
 			}
+			records, err := b.store.ReadBatches(b.Context(), marks) // that the first one has ended is in its record only
+			if err != nil || len(records) != len(marks) {
+				t.Fatalf("%d of %d are read: %v", len(records), len(marks), err)
+			}
 			got = nil
 			for i := range records {
-				got = append(got, records[i].ID)
+				if records[i].Unended() {
+					got = append(got, records[i].ID)
+				}
 			}
 			slices.Sort(got)
 			if found := fmt.Sprint(got, " ", more); !strings.HasSuffix(found, expect) {
 				t.Errorf("not ended, with limit %d: %s, want %s", limit, found, expect)
 			}
+		}
+		records, err := b.store.ReadBatches(b.Context(), []protocol.BatchMark{{ID: want[1]}, {ID: "none"}, {ID: want[0]}})
+		if err != nil || len(records) != 2 || records[0].ID != want[1] || records[1].ID != want[0] || records[1].State != protocol.BatchCancelled || records[0].Mark().Created == 0 {
+			t.Errorf("read %+v, %v", records, err)
 		}
 	})
 }

@@ -86,13 +86,17 @@ func (s *calledStore) GetBatch(ctx context.Context, id string) (protocol.BatchRe
 	return call(s, "get_batch", func() (protocol.BatchRecord, error) { return s.Store.GetBatch(ctx, id) })
 }
 
-func (s *calledStore) ListBatches(ctx context.Context, home int, before string, limit int) ([]protocol.BatchRecord, error) {
-	return call(s, "list_batches", func() ([]protocol.BatchRecord, error) { return s.Store.ListBatches(ctx, home, before, limit) })
+func (s *calledStore) ListBatches(ctx context.Context, home int, before protocol.BatchMark, limit int) ([]protocol.BatchMark, error) {
+	return call(s, "list_batches", func() ([]protocol.BatchMark, error) { return s.Store.ListBatches(ctx, home, before, limit) })
 }
 
-func (s *calledStore) UnendedBatches(ctx context.Context, limit int) ([]protocol.BatchRecord, bool, error) {
+func (s *calledStore) UnendedBatches(ctx context.Context, limit int) ([]protocol.BatchMark, bool, error) {
 	began := time.Now()
-	records, more, err := s.Store.UnendedBatches(ctx, limit)
+	marks, more, err := s.Store.UnendedBatches(ctx, limit)
 	report(s.called, "unended_batches", began, err)
-	return records, more, err
+	return marks, more, err
+}
+
+func (s *calledStore) ReadBatches(ctx context.Context, marks []protocol.BatchMark) ([]protocol.BatchRecord, error) {
+	return call(s, "read_batches", func() ([]protocol.BatchRecord, error) { return s.Store.ReadBatches(ctx, marks) })
 }

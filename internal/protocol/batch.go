@@ -65,12 +65,15 @@ type BatchStore interface {
 	// GetBatch returns the record of a batch. ErrNotFound: there is none.
 	GetBatch(ctx context.Context, id string) (BatchRecord, error)
 
-	// ListBatches returns records of a home, the newest first, at most limit. before is the Mark of the last one that the caller has; empty: the first page.
-	ListBatches(ctx context.Context, home int, before string, limit int) ([]BatchRecord, error)
+	// ListBatches returns the marks of the batches of a home, the newest first, at most limit. before is the last one that the caller has; zero: the first page.
+	ListBatches(ctx context.Context, home int, before BatchMark, limit int) ([]BatchMark, error)
 
-	// UnendedBatches returns the records of batches that have not ended, and of those with members that were requeued since, at most limit of each home, and
-	// whether there are more. It reads hardly any others.
-	UnendedBatches(ctx context.Context, limit int) (records []BatchRecord, more bool, err error)
+	// UnendedBatches returns the marks of batches that have not ended, and of those with members that were requeued since, at most limit of each home, in no
+	// order, and whether there are more. Hardly any others are among them.
+	UnendedBatches(ctx context.Context, limit int) (marks []BatchMark, more bool, err error)
+
+	// ReadBatches returns the records of batches in one round trip, in the order of the marks. Batches that were deleted meanwhile are left out.
+	ReadBatches(ctx context.Context, marks []BatchMark) ([]BatchRecord, error)
 }
 
 const (
@@ -118,15 +121,15 @@ const (
 	BatchCancelled BatchState = "cancelled"
 )
 
-// BatchCounts are counts of members.
-type BatchCounts struct {
-	Added, Done, Dead, Cancelled int64
 // BatchDoneID returns the ID of the job that is added when all members are done. end_batch.lua builds it too.
 func BatchDoneID(batch string) string { return batch + "#done" }
 
 // BatchEndedID returns the ID of the job that is added when all members have ended. end_batch.lua builds it too.
 func BatchEndedID(batch string) string { return batch + "#ended" }
 
+// BatchCounts are counts of members.
+type BatchCounts struct {
+	Added, Done, Dead, Cancelled int64
 	// Away are jobs that follow members and are members themselves, on their way to other partitions.
 	Away     int64
 	Existing int64 // items that were not added, because a job of their ID existed
@@ -163,8 +166,10 @@ type BatchRecord struct {
 	Hash      string    // of all items up to there
 	Partition []PartitionCounts
 	Growing   []BatchGrowth
-	Mark      string // for ListBatches
 }
+
+// Mark returns the place of the batch in lists.
+func (r *BatchRecord) Mark() BatchMark { return BatchMark{Created: r.Created.UnixMilli(), ID: r.ID} }
 
 // Totals returns the sums over all partitions, as they were reported last.
 func (r *BatchRecord) Totals() (sum BatchCounts) {
