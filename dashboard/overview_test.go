@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,25 @@ func TestAWorkerHasAPageUntilItHasGone(t *testing.T) {
 		}, worker)
 		time.Sleep(3 * time.Second) // fake time passes
 		wants(t, "gone", send(d, "GET", "/workers/"+name), 404, "The worker &#34;"+name+"&#34; is gone", "or it has vanished")
+	})
+}
+
+// The jobs of a call of HandleMany share a slot, so a worker with many running jobs may have free slots.
+func TestJobsOfOneCallShareASlot(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		worker := chime.NewWorker(store, chime.WorkerOptions{Logger: quiet, Concurrency: 10, DrainTimeout: time.Millisecond})
+		worker.HandleMany("index", chime.Many{Size: 100, Wait: time.Second}, func(ctx context.Context, _ []*chime.Job) error { <-ctx.Done(); return ctx.Err() })
+		d := newDashboard(t, store, Options{})
+		during(t, func() {
+			must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).EnqueueMany(t.Context(), slices.Repeat([]chime.Item{{Name: "index"}}, 100)))
+			time.Sleep(time.Minute) // fake time passes
+			name := must(d.site.Read(t.Context())).Workers[0].Name
+			got := send(d, "GET", "/workers/"+name)
+			wants(t, "the worker", got, 200, "100 jobs run in at most 10 of 10 slots", "A handler that gets several jobs at once uses one slot for all of them.")
+			lacks(t, "the worker", got, "10 of 10 busy", "All its slots are busy")
+			wants(t, "the list", send(d, "GET", "/workers"), 200, "at most 10 of 10 slots busy", `title="Several jobs may share a slot">≤10 / 10`)
+			wants(t, "the queue", send(d, "GET", "/queues/default"), 200, "≤10 / 10")
+		}, worker)
 	})
 }
 

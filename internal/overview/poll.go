@@ -162,7 +162,7 @@ func workerOf(e protocol.WorkerEntry) *chime.WorkerInfo {
 }
 
 // readSomeWorkers reads the workers, the number of jobs of each, and some of the running jobs. A worker takes jobs ahead only when all its slots are
-// busy, so jobs beyond its slots are not running yet.
+// busy, so jobs beyond its slots are not running yet, unless they share slots.
 func (p *Poller) readSomeWorkers(ctx context.Context, s *Snapshot, busy []*chime.QueueInfo) error {
 	entries, err := p.store.Protocol().Workers(ctx)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/plain"
 )
 
 // A Snapshot has the data of one poll: everything that a frame shows.
@@ -126,9 +127,12 @@ func (s *Snapshot) Acknowledged(g *Group) *chime.Acknowledgement {
 // A Worker is a live worker.
 type Worker struct {
 	*chime.WorkerInfo
-	Counted bool      // Busy is known
+	Counted bool      // Busy is known; if several jobs may share a slot, it is the most that may be busy, see SharesSlots
 	Full    time.Time // since when all its slots have been busy, as far as polls have recorded; zero: they are not
 }
+
+// SharesSlots reports whether Busy is only the most that may be busy.
+func (w Worker) SharesSlots() bool { return plain.SharesSlots(w.WorkerInfo) }
 
 // Address returns the readable name of a worker: host:pid.
 func (w Worker) Address() string {

@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"dashboard/internal/pages":   {".", "recurrence", "internal/format", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/blocked", "internal/rights", "internal/shape", "internal/svg", "internal/wire", "internal/protocol", "dashboard/internal/render"},
 	"dashboard/internal/change":  {".", "recurrence", "internal/format", "internal/plain", "internal/jobfind", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/builder", "dashboard/internal/render"},
 	"internal/jobfind":           {".", "internal/protocol", "internal/shape", "internal/times", "internal/wire"}, // these eight are for the command and the dashboard
-	"internal/overview":          {".", "internal/protocol", "internal/rights", "internal/shape"},
+	"internal/overview":          {".", "internal/protocol", "internal/plain", "internal/rights", "internal/shape"},
 	"internal/rights":            {},
 	"internal/history":           {".", "internal/schedule"},
 	"internal/blocked":           {".", "internal/protocol", "internal/rights", "internal/plain"},

@@ -31,6 +31,7 @@ type Overview struct {
 	Slots    int
 	Busy     int
 	Counted  bool // Busy is known
+	AtMost   bool // Busy is the most that may be busy
 	Charts   *Charts
 	Next     []NextRun
 	Runs     []PastRun
@@ -153,7 +154,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 	}
 	m.Health.Known = append(m.Health.Known, known...)
 	for _, w := range standing.Workers {
-		m.Slots, m.Busy, m.Counted = m.Slots+w.Slots, m.Busy+w.Busy, m.Counted && w.Counted
+		m.Slots, m.Busy, m.Counted, m.AtMost = m.Slots+w.Slots, m.Busy+w.Busy, m.Counted && w.Counted, m.AtMost || w.SharesSlots()
 	}
 	blocking := standing.blocking()
 	for _, next := range standing.Next[:min(len(standing.Next), overviewRows)] {

@@ -73,6 +73,14 @@ func (s *Site) Worker(ctx context.Context, r *Request) (View, error) {
 	return View{m.Address(), m}, nil
 }
 
+// Sharing says how many jobs run in how many slots; empty: each job uses a slot.
+func (m *Worker) Sharing() string {
+	if !m.Counted || !m.SharesSlots() {
+		return ""
+	}
+	return plain.Slots(m.WorkerInfo)
+}
+
 // workerState returns the state of a worker.
 func workerState(w *overview.Worker, now time.Time) plain.State {
 	switch {
@@ -82,8 +90,8 @@ func workerState(w *overview.Worker, now time.Time) plain.State {
 		return plain.State{Symbol: plain.Going, Word: "live", Sentence: "It is live; more jobs run than are counted here."}
 	case w.Busy == 0:
 		return plain.State{Symbol: plain.Idle, Word: "idle", Sentence: "It waits for jobs."}
-	case w.Many:
-		return plain.State{Symbol: plain.Going, Word: "running", Sentence: "It runs jobs; several of them may share a slot."}
+	case w.SharesSlots():
+		return plain.State{Symbol: plain.Going, Word: "running", Sentence: "It runs jobs. A handler that gets several jobs at once uses one slot for all of them."}
 	case w.Busy >= w.Slots:
 		return plain.State{Symbol: plain.Warning, Word: "full", Sentence: "All its slots are busy: it takes the next job when one of them ends."}
 	}

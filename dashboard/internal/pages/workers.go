@@ -16,6 +16,7 @@ type Workers struct {
 	Workers     []WorkerRow // fewest free slots first
 	Slots, Busy int         // of all workers
 	Counted     bool        // Busy is known
+	AtMost      bool        // Busy is the most that may be busy
 	Versions    bool        // the workers have different versions
 	Note        string      // why the list is incomplete; empty: it is complete
 
@@ -58,7 +59,7 @@ func (s *Site) Workers(ctx context.Context, _ *Request) (View, error) {
 		}
 		m.Workers = append(m.Workers, row)
 		m.Versions = m.Versions || w.Version != standing.Workers[0].Version
-		m.Slots, m.Busy, m.Counted = m.Slots+w.Slots, m.Busy+w.Busy, m.Counted && w.Counted
+		m.Slots, m.Busy, m.Counted, m.AtMost = m.Slots+w.Slots, m.Busy+w.Busy, m.Counted && w.Counted, m.AtMost || w.SharesSlots()
 	}
 	slices.SortFunc(m.Workers, func(a, b WorkerRow) int {
 		return cmp.Or(cmp.Compare(a.Slots-a.Busy, b.Slots-b.Busy), cmp.Compare(a.Address(), b.Address()), cmp.Compare(a.Name, b.Name))

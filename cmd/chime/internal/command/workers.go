@@ -14,6 +14,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/internal/format"
+	"github.com/chimejobs/chime/internal/plain"
 	"github.com/chimejobs/chime/internal/times"
 )
 
@@ -63,7 +64,7 @@ func workerList(workers []*chime.WorkerInfo, now time.Time) output.List {
 	}}
 	for _, w := range workers {
 		list.Items = append(list.Items, output.Item{Name: w.Name, Value: w, Cells: []string{
-			w.Name, w.Host, fmt.Sprint(w.PID), fmt.Sprintf("%d/%d", w.Busy, w.Slots), strings.Join(slices.Sorted(maps.Keys(w.Queues)), " "),
+			w.Name, w.Host, fmt.Sprint(w.PID), fmt.Sprintf("%s/%d", plain.Busy(w), w.Slots), strings.Join(slices.Sorted(maps.Keys(w.Queues)), " "),
 			since(w.Since, now), ago(w.Seen, now), since(longest(w), now),
 		}})
 	}
@@ -142,7 +143,7 @@ func namedWorker(workers []*chime.WorkerInfo, name string) (*chime.WorkerInfo, e
 // workerText formats a worker for people.
 func (s *session) workerText(w *chime.WorkerInfo, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %d of %d slots busy\n\n", output.Printable(w.Name), w.Busy, w.Slots)
+	fmt.Fprintf(&b, "%s  %s\n\n", output.Printable(w.Name), plain.Slots(w))
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(title, text string) {
 		if text != "" {

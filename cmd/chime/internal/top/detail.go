@@ -212,7 +212,7 @@ func (m *Model) workerDetail(d *fields, w overview.Worker) {
 	d.add("since", m.moment(w.Since))
 	d.add("seen", m.moment(w.Seen))
 	if w.Counted {
-		d.add("busy", format.Count(w.Busy)+" of "+format.Plural(w.Slots, "slot", "slots"))
+		d.add("busy", words.Busy(w.WorkerInfo)+" of "+format.Plural(w.Slots, "slot", "slots"))
 	}
 	var queues []string
 	for _, name := range slices.Sorted(maps.Keys(w.Queues)) {

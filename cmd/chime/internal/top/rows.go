@@ -333,7 +333,7 @@ func (m *Model) workerRows() []row {
 	for _, w := range workers {
 		busy := "?"
 		if w.Counted {
-			busy = format.Count(w.Busy)
+			busy = words.Busy(w.WorkerInfo)
 		}
 		state := cell{"", normal}
 		if !w.Full.IsZero() {
