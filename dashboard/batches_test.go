@@ -49,7 +49,7 @@ func TestThePageOfABatchShowsWhatIsLeftWhere(t *testing.T) {
 		wants(t, "the page", send(d, "GET", "/batches/import"), 200, "running</span> 1 member has not ended.", "by anna, secret", `<progress max="3" value="2"`, "2 of 3 members have ended",
 			`href="./jobs?q=batch%3Aimport&amp;state=dead" class="ink-fail" title="The dead members">1</a>`,
 			`href="./jobs?q=queue%3Aslow&#43;batch%3Aimport&amp;state=all" title="Its members that are left, and the dead ones">1</a>`,
-			`<dt>Left</dt><dd>1: list those that are <a href="./jobs?q=batch%3Aimport&amp;state=waiting">waiting</a>`, `<dt>Done</dt><dd>1</dd>`, `<dt>Dead</dt><dd>1: <a href="./jobs?q=batch%3Aimport&amp;state=dead">list`,
+			`<dt>Left</dt><dd><p>1: list those that are <a href="./jobs?q=batch%3Aimport&amp;state=waiting">waiting</a>`, `<dt>Done</dt><dd>1</dd>`, `<dt>Dead</dt><dd><p>1: <a href="./jobs?q=batch%3Aimport&amp;state=dead">list`,
 			`<dt>Cancelled</dt><dd>0</dd>`, "The numbers above at Left lead to the members that are left and the dead ones.", "done or cancelled are counted, and not listed", "no worker", "with 3 items", "not yet",
 			`<a href="./kinds/summary">summary</a> when all members are done`, `<a href="./kinds/cleanup">cleanup</a> when all members have ended`, "1d after its end, and at least 7 days",
 			`action="./batches/import/cancel" data-ask`, `action="./batches/import/recount"`)

@@ -84,7 +84,7 @@ func (s *session) batchText(b *chime.BatchInfo, now time.Time) string {
 	row("When done", b.DoneJob)
 	instant(" ", b.DoneAdded)
 	row("When ended", b.EndedJob)
-	row("Kept", plain.BatchKept(b))
+	row("Kept for", plain.BatchKept(b))
 	_ = t.Flush()
 	if len(b.Queues) == 0 {
 		return text.String()

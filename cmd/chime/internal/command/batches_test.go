@@ -65,7 +65,7 @@ func TestBatchesAreShown(t *testing.T) {
 		{"batches list --after x", wants{code: 2, err: []string{"BatchFilter.After"}}},
 		{"batches list --limit 0", wants{code: 2, err: []string{"--limit 0: want 1 to 10000"}}},
 		{"batches show import/7", wants{out: []string{
-			"import/7  ● running\n2 members have not ended.\n", "Members   2: 2 left, 0 done, 0 dead, 0 cancelled\n", "Complete ", "Kept      1d after its end; at least 7 days if members are dead\n", "LEFT  TOTAL", "   1      1     0     0          0  mail\n", "  media\n",
+			"import/7  ● running\n2 members have not ended.\n", "Members   2: 2 left, 0 done, 0 dead, 0 cancelled\n", "Complete ", "Kept for  1d after its end; at least 7 days if members are dead\n", "LEFT  TOTAL", "   1      1     0     0          0  mail\n", "  media\n",
 		}}},
 		{"batches show bad", wants{out: []string{"All members have ended: 1 dead, 0 cancelled.", "When done   summary\n", "When ended  remove\n", "Ended "}}},
 		{"batches show open", wants{out: []string{"⚠ open\n", "Items     2 so far\n"}}},
