@@ -237,8 +237,8 @@ func (b *Batches) Seal(ctx context.Context, id string) (*BatchInfo, error) {
 	})
 }
 
-// Recount asks every queue for its counts of a batch, and ends the batch if no member is left. The counts are reported without it too; it repairs those of a
-// store that went back to an earlier state at once.
+// Recount reads the counts of a batch from all its queues again, and ends the batch if no member is left. Workers report these counts without it too. After a node
+// of Redis went back to an earlier state, it repairs the counts at once.
 func (b *Batches) Recount(ctx context.Context, id string) (*BatchInfo, error) {
 	return b.act(ctx, "recount", id, func() (protocol.BatchRecord, error) { return batch.Recount(ctx, b.store, id) })
 }

@@ -96,7 +96,7 @@ func (f Finding) String() string {
 //	flag          a missing flag of the queue, for example that it has parked jobs             it is set
 //	count         a queue's limit counts more or fewer jobs than run                           they are counted again
 //	outbox        a job on its way to another queue is gone or unreadable, or they are miscounted  it is removed, or becomes a dead job; they are counted again
-//	batch         the members of a batch are counted wrongly, or the batch is not known        they are counted again
+//	batch         the members of a batch are counted wrongly, or the batch does not exist      they are counted again
 //	foreign       a key whose type is not chime's                                              nothing: the rest of that partition was not read
 type FindingKind string
 

@@ -43,7 +43,7 @@ var definitions = []definition{
 	{"chime_schedules", "gauge", "Schedules that are live, paused or completed.", []string{"state"}, true},
 	{"chime_schedules_owed", "gauge", "Live schedules that have been without a placed next occurrence for a second.", nil, true},
 	{"chime_batches", "gauge", "Batches that are kept: open, running, done, ended, cancelled.", []string{"state"}, true},
-	{"chime_batches_oldest_seconds", "gauge", "Time since the oldest batch was created that has not ended.", []string{"state"}, true},
+	{"chime_batches_oldest_seconds", "gauge", "Age of the oldest batch that has not ended.", []string{"state"}, true},
 	{"chime_leader_term", "gauge", "How often the schedulers have had a new leader.", nil, true},
 	{"chime_schedule_next_timestamp_seconds", "gauge", "Next planned instant of a live schedule.", []string{"schedule"}, true},
 	{"chime_schedule_last_success_timestamp_seconds", "gauge", "End of the last run that is done.", []string{"schedule"}, true},

@@ -13,8 +13,8 @@ type Job[T any] struct {
 	Args T
 }
 
-// Enqueued returns the jobs of a name that wait to run, on all queues. First come the waiting jobs, queue by queue, in the order in which workers
-// will take them. Then come the delayed jobs, and then the retrying jobs, both in the order in which they are due. The next occurrence of a schedule
+// Enqueued returns the jobs of a name that wait to run, on all queues. The waiting jobs are first, queue by queue, in the order in which workers
+// will take them. They are followed by the delayed jobs and then the retrying jobs, both in the order in which they are due. The next occurrence of a schedule
 // is a delayed job. Enqueued does not return jobs that are running, dead or ended: use chime.NewJobs for these.
 func (c *Chime) Enqueued(name string) []*chime.JobInfo {
 	c.t.Helper()

@@ -109,13 +109,13 @@ func (c *call) problemOf(err error) *problem.Problem {
 	p := problem.New(code, "%s: repeat the request", trouble)
 	switch unknown := c.route != nil && c.route.op != "" && code == problem.StoreUnavailable; {
 	case unknown && c.r.Method == http.MethodPost && c.r.PathValue("job") == "" && c.name.Job != "":
-		p.Detail = trouble + "; whether the job is stored is unknown: check with GET " + c.url(c.jobPath()) + "; a PUT with a name of your own can be repeated"
+		p.Detail = trouble + "; it is unknown whether the job is stored: check with GET " + c.url(c.jobPath()) + "; a PUT with a name of your own can be repeated"
 	case unknown && c.tasks > 0 && strings.HasSuffix(c.route.path, batchesPath):
-		p.Detail = trouble + "; whether the batch is stored is unknown: repeat the request if it has an id; else its tasks may be stored twice"
+		p.Detail = trouble + "; it is unknown whether the batch is stored: repeat the request if it has an id; else its tasks may be stored twice"
 	case unknown && c.tasks > 0:
-		p.Detail = trouble + "; whether the tasks are stored is unknown, and some of several may be: repeat the request if it has an Idempotency-Key or each task an id; else tasks may be stored twice"
+		p.Detail = trouble + "; it is unknown whether the tasks are stored, and some of several may be: repeat the request if it has an Idempotency-Key or each task an id; else tasks may be stored twice"
 	case unknown:
-		p.Detail = trouble + "; whether the change is stored is unknown: repeat the request"
+		p.Detail = trouble + "; it is unknown whether the change is stored: repeat the request"
 	}
 	p.RetryAfter = retryStore
 	return p

@@ -266,7 +266,7 @@ func TestTroubleOfTheStoreIsAnsweredWithWhatToDo(t *testing.T) {
 		status       int
 		code, detail string
 	}{
-		{"down, a change", errDown, "DELETE", "/jobCollections/demo", 503, "store_unavailable", "whether the change is stored is unknown: repeat the request"},
+		{"down, a change", errDown, "DELETE", "/jobCollections/demo", 503, "store_unavailable", "it is unknown whether the change is stored: repeat the request"},
 		{"down, a read", errDown, "GET", "/jobCollections/demo", 503, "store_unavailable", "the store did not answer: repeat the request"},
 		{"full", chime.ErrStoreFull, "DELETE", "/jobCollections/demo", 503, "store_full", "the store is full: repeat the request"},
 		{"a problem", problem.New(problem.Busy, "others write"), "DELETE", "/jobCollections/demo", 409, "busy", "others write"},

@@ -26,7 +26,7 @@ func Cancel(ctx context.Context, store EndingStore, id string) (protocol.BatchRe
 	return refresh(ctx, store, &record, func(call *protocol.CountCall) { call.Close, call.Cancel = true, true })
 }
 
-// Recount asks every partition for its counts, brings them to the home, and ends the batch if all members have ended.
+// Recount reads the counts of every partition, brings them to the home, and ends the batch if all members have ended.
 func Recount(ctx context.Context, store EndingStore, id string) (protocol.BatchRecord, error) {
 	record, err := store.GetBatch(ctx, id)
 	if err != nil {

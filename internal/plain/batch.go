@@ -17,7 +17,7 @@ func Batch(b *chime.BatchInfo) State {
 		return State{Going, string(b.State), left + "."}
 	case chime.BatchDone:
 		if b.Cancelled > 0 {
-			return State{Good, string(b.State), "All members are done, but for " + format.Count(b.Cancelled) + " that " + format.Agree(b.Cancelled, "was", "were") + " cancelled."}
+			return State{Good, string(b.State), "All members are done, except " + format.Count(b.Cancelled) + " that " + format.Agree(b.Cancelled, "was", "were") + " cancelled."}
 		}
 		return State{Good, string(b.State), "All members are done."}
 	case chime.BatchEnded:

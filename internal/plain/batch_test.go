@@ -16,7 +16,7 @@ func TestABatchIsDescribed(t *testing.T) {
 		{chime.BatchInfo{State: chime.BatchRunning, Left: 1}, "● running: 1 member has not ended."},
 		{chime.BatchInfo{State: chime.BatchRunning, Left: 1200}, "● running: 1,200 members have not ended."},
 		{chime.BatchInfo{State: chime.BatchDone}, "✓ done: All members are done."},
-		{chime.BatchInfo{State: chime.BatchDone, Cancelled: 1}, "✓ done: All members are done, but for 1 that was cancelled."},
+		{chime.BatchInfo{State: chime.BatchDone, Cancelled: 1}, "✓ done: All members are done, except 1 that was cancelled."},
 		{chime.BatchInfo{State: chime.BatchEnded, Dead: 3, Cancelled: 1}, "✕ ended: All members have ended: 3 dead, 1 cancelled."},
 		{chime.BatchInfo{State: chime.BatchCancelled, Left: 2}, "‖ cancelled: It was cancelled; 2 members have not ended."},
 		{chime.BatchInfo{State: chime.BatchCancelled}, "‖ cancelled: It was cancelled, and all members have ended."},

@@ -83,7 +83,7 @@ func SealBatch(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return answer.one(err)
 }
 
-// RecountBatch asks every queue of a batch for its counts. It changes no job, so it needs no confirmation.
+// RecountBatch reads the counts of a batch from all its queues again. It changes no job, so it needs no confirmation.
 func RecountBatch(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onBatch(f)
 	_, err := c.batches.Recount(ctx, answer.Target)

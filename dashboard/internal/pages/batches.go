@@ -114,7 +114,7 @@ func (s *Site) listBatches(ctx context.Context, filter chime.BatchFilter, state,
 func (m *Batches) Empty() render.Empty {
 	switch {
 	case m.Next != "":
-		return render.Empty{Text: "None of the batches that were read so far matches."}
+		return render.Empty{Text: "No batch read so far matches."}
 	case m.Later:
 		return render.Empty{Text: "This is the end of the list."}
 	case m.Prefix != "":

@@ -36,7 +36,7 @@ func ReadAcknowledgement(text []byte) (a Acknowledgement, mistakes []problem.Mis
 		case err != nil:
 			in.Wrong("until", "time_syntax", "want a date and a time with an offset, such as 2027-03-01T10:00:00Z")
 		case at.Year() < 2000 || at.Year() > 2199 || !at.After(time.Now()):
-			in.Wrong("until", "time_range", "want an instant that is not over, before 2200")
+			in.Wrong("until", "time_range", "want an instant in the future, before 2200")
 		}
 		a.Until = at
 	}

@@ -13,7 +13,7 @@ func TestProblemsAreAcknowledged(t *testing.T) {
 	}{
 		{[]string{"acknowledged", "-o", "name"}, wants{}},
 		{[]string{"jobs", "acknowledge", "resize", "dial 10.0.0.1: connection refused", "--until", "+3d", "--note", "they know", "--queue", "media"}, wants{out: []string{"Acknowledged failures of resize until "}}},
-		{[]string{"jobs", "acknowledge", "resize", "x", "--until", "-1d"}, wants{code: 2, err: []string{"want an instant that is not over"}}},
+		{[]string{"jobs", "acknowledge", "resize", "x", "--until", "-1d"}, wants{code: 2, err: []string{"want an instant in the future"}}},
 		{[]string{"jobs", "acknowledge", "resize"}, wants{code: 2, err: []string{"arg"}}},
 		{[]string{"schedules", "acknowledge", "nothing"}, wants{code: 3, err: []string{"nothing"}}},
 		{[]string{"schedules", "acknowledge", "invoices", "--read-only"}, wants{code: 4, err: []string{"--read-only"}}},

@@ -54,9 +54,9 @@ func (s *session) onBatch(change batchChange) *cobra.Command {
 
 func (s *session) batchesCancel() *cobra.Command {
 	return s.onBatch(batchChange{
-		verb: "cancel", short: "Cancel a batch: members that wait are removed, the handlers of those that run are asked to stop",
+		verb: "cancel", short: "Cancel a batch: members that wait are removed, the handlers of those that run are cancelled",
 		long: "Cancel a batch that has not ended: nothing is added to it any more, members that wait, are delayed or are parked are removed, and the handlers of\n" +
-			"those that run are asked to stop. Dead ones remain dead. Its job Ended is added when no member is left, and Done never.",
+			"those that run are cancelled. Dead ones remain dead. Its job Ended is added when no member is left, and Done never.",
 		question: func(b *chime.BatchInfo) string {
 			return "Cancel batch " + output.Printable(b.ID) + " with " + format.Plural(b.Left, "member", "members") + " left?"
 		},
@@ -88,7 +88,7 @@ func (s *session) batchesSeal() *cobra.Command {
 
 func (s *session) batchesRecount() *cobra.Command {
 	return s.onBatch(batchChange{
-		verb: "recount", short: "Ask every queue for its counts of a batch, and end the batch if no member is left",
+		verb: "recount", short: "Read the counts of a batch from all queues again, and end the batch if no member is left",
 		act: func(ctx context.Context, batches *chime.Batches, id string) (*chime.BatchInfo, error) {
 			return batches.Recount(ctx, id)
 		},

@@ -49,7 +49,7 @@ func (f *pauseFlags) add(c *cobra.Command) {
 func (s *session) note(f pauseFlags, now time.Time) (chime.Note, error) {
 	until, err := s.instant("--until", f.until, time.Time{})
 	if err == nil && !until.IsZero() && !until.After(now) {
-		err = usage("--until %q: want an instant that is not over", f.until)
+		err = usage("--until %q: want an instant in the future", f.until)
 	}
 	return chime.Note{Text: f.text, By: s.user(), Until: until}, err
 }
