@@ -227,6 +227,9 @@ func (p *Page) Click(selector string) error {
 	return nil
 }
 
+// ClickAt clicks at a place of the viewport, in CSS pixels.
+func (p *Page) ClickAt(x, y float64) error { return chromedp.Do(p.ctx, chromedp.MouseClickXY(x, y)) }
+
 // Point moves the pointer to a place of the viewport, in CSS pixels.
 func (p *Page) Point(x, y float64) error {
 	return chromedp.Do(p.ctx, chromedp.MouseEvent("mouseMoved", x, y))

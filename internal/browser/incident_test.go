@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -34,10 +35,9 @@ var eventsPattern = regexp.MustCompile(` data-events="[^"]*"`)
 
 // everyone is an Authorize that allows everything; each request is that of a new viewer, so that no limit of rates applies.
 func everyone() func(*http.Request) (dashboard.Viewer, error) {
-	n := 0
+	var n atomic.Int64
 	return func(*http.Request) (dashboard.Viewer, error) {
-		n++
-		return dashboard.Viewer{Name: fmt.Sprint("viewer-", n), Rights: dashboard.View | dashboard.Operate | dashboard.Edit | dashboard.Delete | dashboard.Reveal}, nil
+		return dashboard.Viewer{Name: fmt.Sprint("viewer-", n.Add(1)), Rights: dashboard.View | dashboard.Operate | dashboard.Edit | dashboard.Delete | dashboard.Reveal}, nil
 	}
 }
 

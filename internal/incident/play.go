@@ -79,13 +79,13 @@ func (p *player) enqueue(queue, name, prefix string, n int, options ...chime.Enq
 	}
 }
 
-// days lets a schedule fail for days. A worker runs only around its occurrences.
+// days lets a schedule fail for days. A worker, and a scheduler that takes samples, run only around its occurrences.
 func (p *player) days() {
 	time.Sleep(90 * time.Minute) // fake time passes: no day begins at midnight
 	p.put(Failing, recurrence.Recurrence{Frequency: recurrence.Hour, Interval: 6}, chime.JobName("imports"), chime.Queue("a"), chime.MaxAttempts(1), chime.KeepRuns(50))
 	for end := time.Now().AddDate(0, 0, p.Size.Days); time.Now().Before(end); {
-		stop := p.run(p.worker(program{Store: p.Store.Protocol(), host: "app-1", version: "v1.0.0"}, 5, "a"))
-		time.Sleep(10 * time.Second) // fake time passes
+		stop := p.run(p.scheduler(), p.worker(program{Store: p.Store.Protocol(), host: "app-1", version: "v1.0.0"}, 5, "a"))
+		time.Sleep(2 * time.Minute) // fake time passes
 		stop()
 		next, err := p.schedules.Get(p.t.Context(), Failing)
 		p.check(err)

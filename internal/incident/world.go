@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/redisstore"
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
@@ -88,19 +87,6 @@ func New(t *testing.T, size Size) *World {
 	p := &player{t: t, World: w, schedules: chime.NewSchedules(w.Store), enqueuer: chime.NewEnqueuer(w.Store, chime.EnqueuerOptions{Logger: quiet})}
 	p.play()
 	return w
-}
-
-// A program is the store as a process of the world sees it, with the identity of that process.
-type program struct {
-	protocol.Store
-	host, version string
-}
-
-func (p program) Protocol() protocol.Store { return p }
-
-func (p program) AnnounceWorker(ctx context.Context, worker protocol.WorkerEntry) error {
-	worker.Host, worker.PID, worker.Version = p.host, 4711, p.version
-	return p.Store.AnnounceWorker(ctx, worker)
 }
 
 // handle registers a handler that records its attempts.

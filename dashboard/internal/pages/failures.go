@@ -15,6 +15,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/jobfind"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/shape"
 	"github.com/chimejobs/chime/internal/svg"
 )
@@ -44,8 +45,20 @@ type Failures struct {
 	Bulk     render.Bulk
 	Filter   string // the filter of the grouped jobs
 	Share    string // the filter with instants in place of ages
+	Deployed []Deployed
 	Empty    render.Empty
 }
+
+// Deployed is a version of a program that was first seen lately.
+type Deployed struct {
+	Version string
+	First   time.Time
+	Find    string // the filter of the page, from that instant on
+	Active  bool   // it is the filter of the page
+}
+
+// maxDeployed is how many of the newest versions the page lists.
+const maxDeployed = 2
 
 // A FailureGroup has the jobs of one name that failed with the same error.
 type FailureGroup struct {
@@ -100,6 +113,7 @@ func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
 	m.Filtered = !withoutPlace(filter).Empty()
 	m.Share = frozen(filter, standing.Now(), r.Zone)
 	m.tabs(filter)
+	m.deployed(filter, s.versions.list(ctx, s.store, standing.At))
 	if m.Wrong == "" {
 		if err := s.groupFailures(ctx, m, filter, r.Query.Get("after"), standing, r.Live); err != nil {
 			return View{}, err
@@ -131,6 +145,18 @@ func (m *Failures) tabs(filter jobfind.Filter) {
 	}
 	for _, state := range []string{anyState, string(chime.JobDead), string(chime.JobRetrying)} {
 		m.Tabs = append(m.Tabs, JobTab{state, text, -1, state == m.State})
+	}
+}
+
+// deployed fills in the versions that were first seen last. With one version there is nothing to compare.
+func (m *Failures) deployed(filter jobfind.Filter, seen []protocol.VersionSeen) {
+	if len(seen) < 2 {
+		return
+	}
+	for _, v := range seen[:min(len(seen)-1, maxDeployed)] {
+		since := filter
+		since.Since, since.Newer, since.Queue = v.First.UTC().Truncate(time.Second), 0, ""
+		m.Deployed = append(m.Deployed, Deployed{shortVersion(v.Version), v.First, since.String(), since.Since.Equal(filter.Since)})
 	}
 }
 
