@@ -1,4 +1,5 @@
-// Outbox shows how to enqueue a job if, and only if, a transaction of an SQL database commits: the transaction writes the job into a table,
+// Outbox shows three ways to do work once although a job may run twice: an ID as the key of a payment (charge.go), a fence in an SQL statement
+// (fence.go), and an outbox. The program shows the outbox: how to enqueue a job if, and only if, a transaction of an SQL database commits: the transaction writes the job into a table,
 // and a relay enqueues the rows of that table. It runs on SQLite and a Redis in the process; the SQL also works on PostgreSQL.
 //
 //	cd examples/outbox && go run .
@@ -84,7 +85,7 @@ func openDB(ctx context.Context) (*sql.DB, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1) // each connection would have its own database in memory
-	for _, create := range []string{createOutbox, `CREATE TABLE orders (number BIGINT PRIMARY KEY, cents BIGINT NOT NULL)`} {
+	for _, create := range []string{createOutbox, createReports, `CREATE TABLE orders (number BIGINT PRIMARY KEY, cents BIGINT NOT NULL)`} {
 		if _, err := db.ExecContext(ctx, create); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
