@@ -18,8 +18,9 @@ type scene struct {
 
 // The stores other than the story.
 const (
-	empty = "empty" // it is unused
-	gone  = "gone"  // it does not answer
+	empty     = "empty"     // it is unused
+	gone      = "gone"      // it does not answer
+	importing = "importing" // it has a batch of which some members have not ended
 )
 
 // scenes are all pictures: each page, its dialogs, and its state in an empty store. TestEveryPageHasAPicture fails for a link to a page that is not
@@ -64,6 +65,8 @@ var scenes = []scene{
 	{name: "batches-ended", path: "batches?state=ended"},
 	{name: "batches-done", path: "batches?state=done"},
 	{name: "batches-cancelled", path: "batches?state=cancelled"},
+	{name: "batch", path: "batches/import%2Fprices.csv", of: importing},
+	{name: "batch-cancel", path: "batches/import%2Fprices.csv", of: importing, do: ask(`main form[action$="/cancel"] button`)},
 	{name: "failures", path: "failures", shown: 700},
 	{name: "failure", path: "failures/resize?error=storage%3A+dial+tcp+%23.%23.%23.%23%3A%23%3A+connect%3A+connection+refused"},
 	{name: "failures-empty", path: "failures", of: empty},

@@ -122,34 +122,42 @@ func kind(t *testing.T, path string) string {
 }
 
 func TestEveryPageHasAPicture(t *testing.T) {
-	site := open(t)[""]
+	sites := open(t)
 	pictured := map[string]bool{}
 	for _, s := range scenes {
-		path, err := site.address(s)
+		if s.of == gone {
+			continue
+		}
+		path, err := sites[s.of].address(s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		pictured[kind(t, path)] = true
 	}
-	found := map[string]string{} // one address for each kind of page
-	for queue := []string{""}; len(queue) > 0; queue = queue[1:] {
-		links, err := site.links(queue[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, link := range links {
-			if k := kind(t, link); found[k] == "" {
-				found[k] = link
-				queue = append(queue, link)
+	for _, of := range []string{"", importing} {
+		found := map[string]string{} // one address for each kind of page
+		for queue := []string{""}; len(queue) > 0; queue = queue[1:] {
+			links, err := sites[of].links(queue[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, link := range links {
+				if k := kind(t, link); found[k] == "" {
+					found[k] = link
+					queue = append(queue, link)
+				}
 			}
 		}
-	}
-	if len(found) < 15 {
-		t.Errorf("links lead to only %d kinds of pages: %q", len(found), slices.Sorted(maps.Keys(found)))
-	}
-	for kind, path := range found {
-		if !pictured[kind] {
-			t.Errorf("there is no picture of %q, such as %q", kind, path)
+		if len(found) < 15 {
+			t.Errorf("links lead to only %d kinds of pages: %q", len(found), slices.Sorted(maps.Keys(found)))
+		}
+		for kind, path := range found {
+			if !pictured[kind] {
+				t.Errorf("there is no picture of %q, such as %q", kind, path)
+			}
+		}
+		if of == importing && found["batches/*"] == "" {
+			t.Error("no link leads to the page of a batch")
 		}
 	}
 }

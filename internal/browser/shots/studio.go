@@ -31,7 +31,7 @@ type sites map[string]*site
 
 func openSites() (sites, error) {
 	all := sites{}
-	for name, open := range map[string]func() (*story.Store, error){"": story.Open, empty: story.Empty, gone: story.Empty} {
+	for name, open := range map[string]func() (*story.Store, error){"": story.Open, empty: story.Empty, gone: story.Empty, importing: story.Importing} {
 		store, err := open()
 		if err != nil {
 			return nil, err
