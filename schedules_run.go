@@ -383,7 +383,7 @@ func (s *Schedules) Soonest(ctx context.Context, n int) ([]*Schedule, error) {
 
 // soonest reads the schedules that the store returns. An occurrence may be taken meanwhile: then its schedule's next one is computed.
 func (s *Schedules) soonest(ctx context.Context, n int) ([]*Schedule, error) {
-	coming, err := s.store.Soonest(ctx, n)
+	coming, err := s.store.Soonest(ctx, n, nil)
 	if err != nil {
 		return nil, err
 	}

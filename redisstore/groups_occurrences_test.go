@@ -51,7 +51,7 @@ func TestSoonestFindsOccurrencesInLine(t *testing.T) {
 		declared := b.Declare("third", "skip", `{"version":3,"job":"j","recurrence":{"frequency":"hour"},"group":"g"}`)
 		b.occursNext(declared, "g", protocol.Cursor{}, -time.Hour)
 		soonest := func(n int) string {
-			coming, err := b.store.Soonest(b.Context(), n)
+			coming, err := b.store.Soonest(b.Context(), n, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -35,7 +35,7 @@ func TestCountingQueuesAndWhatComesNextCostsFewCommandsAQueue(t *testing.T) {
 		}
 		for range 2 {
 			sent = 0
-			if _, err := counting.Soonest(b.Context(), 20); err != nil {
+			if _, err := counting.Soonest(b.Context(), 20, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -62,7 +62,7 @@ func TestAReplyWithoutAllValuesIsAnError(t *testing.T) {
 		b.client.AddHook(cut)
 		for name, call := range map[string]func() error{
 			"Find":       func() error { _, err := b.store.Find(b.Context(), []string{"s"}); return err },
-			"Soonest":    func() error { _, err := b.store.Soonest(b.Context(), 5); return err },
+			"Soonest":    func() error { _, err := b.store.Soonest(b.Context(), 5, nil); return err },
 			"Announce":   func() error { return b.store.Announce(b.Context(), "w", handled) },
 			"Unhandled":  func() error { _, err := b.store.Unhandled(b.Context(), handled); return err },
 			"QueueStats": func() error { _, err := b.store.QueueStats(b.Context(), []string{"default"}); return err },

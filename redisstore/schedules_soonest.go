@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	firstPage   = 4      // fewest delayed jobs of a partition that the first call reads
 	soonestPage = 500    // most delayed jobs of a partition, and names of owed schedules, that a command reads
 	maxLooked   = 10_000 // delayed jobs of a partition that are read
 )
@@ -22,7 +23,8 @@ type comingPartition struct {
 	keys   partitionKeys
 	page   int // delayed jobs to read next
 	looked int
-	groups bool // a job of the partition belongs to a group
+	last   time.Time // when the last one that was read is due
+	groups bool      // a job of the partition belongs to a group
 	found  []protocol.Coming
 	void   []protocol.Coming // whose next occurrences were cancelled: without an instant, like owed ones
 	ended  bool
@@ -36,24 +38,27 @@ type dueOccurrence struct {
 
 // Soonest returns the n schedules, or fewer, whose next occurrences are due first. It also returns the schedules whose next occurrence is
 // owed, or will be owed when their next occurrence, which was cancelled, is due.
-// It reads the delayed jobs of each partition with schedules from the front until it has n schedules or has read maxLooked jobs. A job that
-// is not the occurrence at its schedule's cursor is a retry or belongs to no schedule. Then it reads which of about maxLooked schedules wait for the
-// turns of their groups: their next occurrences are overdue, and not among the delayed jobs.
-func (s *store) Soonest(ctx context.Context, n int) ([]protocol.Coming, error) {
+// It reads the delayed jobs of each partition with schedules from the front: first twice as many as are needed of all partitions together, then more of those
+// partitions that may have an earlier one, until n schedules of the partition are found or maxLooked jobs were read. A job that is not the occurrence at its
+// schedule's cursor is a retry or belongs to no schedule. Then it reads which of about maxLooked schedules wait for the turns of their groups: their next
+// occurrences are overdue, and not among the delayed jobs.
+func (s *store) Soonest(ctx context.Context, n int, queues []protocol.QueueSize) ([]protocol.Coming, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
 	var all, owed []protocol.Coming
 	for cursor := ""; ; {
-		queues, next, err := s.Queues(ctx, cursor)
+		some, next, err := queues, "", error(nil)
+		if queues == nil {
+			some, next, err = s.Queues(ctx, cursor)
+		}
 		if err != nil {
 			return nil, err
 		}
 		var partitions []*comingPartition
-		for _, queue := range queues {
+		for _, queue := range some {
 			for index := range queue.Partitions {
-				k := s.keys.partition(protocol.Partition{Queue: queue.Queue, Index: index})
-				partitions = append(partitions, &comingPartition{keys: k, page: min(2*n, soonestPage)})
+				partitions = append(partitions, &comingPartition{keys: s.keys.partition(protocol.Partition{Queue: queue.Queue, Index: index})})
 			}
 		}
 		for some := range slices.Chunk(partitions, maxSoonestPartitions) {
@@ -79,13 +84,17 @@ func earliest(all []protocol.Coming, n int) []protocol.Coming {
 
 // soonestOf searches partitions.
 func (s *store) soonestOf(ctx context.Context, partitions []*comingPartition, n int) (waiting, owed []protocol.Coming, err error) {
+	for _, p := range partitions {
+		p.page = min(max(2*n/len(partitions), firstPage), soonestPage)
+	}
 	for left := partitions; len(left) > 0; {
 		names, err := s.searchDue(ctx, left, n)
 		if err != nil {
 			return nil, nil, err
 		}
 		owed = append(owed, names...)
-		left = slices.DeleteFunc(slices.Clone(left), func(p *comingPartition) bool { return p.ended })
+		enough := enoughAt(partitions, n)
+		left = slices.DeleteFunc(slices.Clone(left), func(p *comingPartition) bool { return p.ended || !enough.IsZero() && p.last.After(enough) })
 	}
 	if err := s.searchLines(ctx, partitions); err != nil {
 		return nil, nil, err
@@ -94,6 +103,21 @@ func (s *store) soonestOf(ctx context.Context, partitions []*comingPartition, n 
 		waiting, owed = append(waiting, p.found...), append(owed, p.void...)
 	}
 	return waiting, owed, nil
+}
+
+// enoughAt returns the instant until which n schedules were found; zero: fewer were found.
+func enoughAt(partitions []*comingPartition, n int) time.Time {
+	var all []time.Time
+	for _, p := range partitions {
+		for i := range p.found {
+			all = append(all, p.found[i].At)
+		}
+	}
+	if len(all) < n {
+		return time.Time{}
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	return all[n-1]
 }
 
 var soonestScript = scripts.Load("schedules/soonest")
@@ -107,7 +131,7 @@ func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n 
 	}
 	for i, cmd := range s.run(ctx, s.client, calls...) {
 		answer, err := list("list delayed jobs", "", cmd)
-		if err == nil && len(answer) < 4 { // a proxy may answer so
+		if err == nil && len(answer) < 5 { // a proxy may answer so
 			err = failure("list delayed jobs", "", errShortAnswer)
 		}
 		if err != nil {
@@ -134,8 +158,11 @@ func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n 
 			}
 		}
 		p.looked += read
+		if last, err := strconv.ParseFloat(answer.text(4), 64); err == nil {
+			p.last = time.UnixMilli(int64(last)).UTC()
+		}
 		p.ended = len(p.found) >= n || p.looked >= maxLooked || read < p.page
-		p.page = soonestPage
+		p.page = min(4*p.page, soonestPage)
 	}
 	return owed, nil
 }

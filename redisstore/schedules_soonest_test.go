@@ -2,6 +2,8 @@ package redisstore
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +29,7 @@ func TestSoonestFindsTheFirstOccurrencesOfAllQueues(t *testing.T) {
 			b.client.ZAdd(b.Context(), b.keys().due, redisZ(float64(at.Add(-time.Minute).UnixMilli()), fmt.Sprint("job", i)))
 			b.client.ZAdd(b.Context(), b.keys().due, redisZ(float64(at.Add(-time.Minute).UnixMilli()), storesuite.OccurrenceID("s00", at.Add(-time.Duration(i+1)*time.Hour))))
 		}
-		coming, err := b.store.Soonest(b.Context(), 5)
+		coming, err := b.store.Soonest(b.Context(), 5, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -62,7 +64,7 @@ func TestSoonestReadsDelayedJobsOnlyWhereThereAreSchedules(t *testing.T) {
 			}
 			return nil
 		})
-		coming, err := counting.Soonest(b.Context(), 5)
+		coming, err := counting.Soonest(b.Context(), 5, nil)
 		if err != nil || len(coming) != 5 {
 			b.Fatalf("found %d, %v; want 5", len(coming), err)
 		}
@@ -73,6 +75,52 @@ func TestSoonestReadsDelayedJobsOnlyWhereThereAreSchedules(t *testing.T) {
 		answer, err := list("", "", b.store.run(b.Context(), b.store.client, newCall(&soonestScript, []string{k.schedules, k.owed, k.state, k.due, k.cursors, k.jobs}, []any{0, 10, 10}).readOnly())[0])
 		if err != nil || answer.number(0) != -1 {
 			b.Errorf("of the queue without schedules: %v, %v; want that none was read", answer, err)
+		}
+	})
+}
+
+// Of many partitions few delayed jobs are read, and more of those only that may have an earlier occurrence. The schedules are those that come first of all.
+func TestSoonestReadsOnWhereAnEarlierOccurrenceMayBe(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		at, random := storesuite.Ago(-time.Hour), rand.New(rand.NewPCG(1, 2))
+		var all []protocol.Coming
+		for i := range 60 {
+			queue, name := []string{"early", "a", "b", "c", "d"}[i%5], fmt.Sprintf("s%02d", i)
+			minute := random.IntN(500)
+			if queue == "early" {
+				minute /= 25 // all of its occurrences are among the first ones
+			}
+			due := at.Add(time.Duration(minute) * time.Minute)
+			answer := b.DeclareOn(queue, name, "skip", `{"job":"j"}`)
+			b.Place(*answer.Owed, answer.Revision, 0, due)
+			all = append(all, protocol.Coming{Name: name, At: due})
+		}
+		names := func(all []protocol.Coming) string {
+			var names []string
+			for _, c := range all {
+				names = append(names, c.Name)
+			}
+			return strings.Join(names, " ")
+		}
+		read := map[string]int{} // key → delayed jobs that were requested
+		counting := b.hooked(func(cmd redis.Cmder) error {
+			if args := cmd.Args(); len(args) == 12 && args[1] == soonestScript.SHA {
+				read[args[6].(string)] += args[10].(int)
+			}
+			return nil
+		})
+		for _, n := range []int{1, 3, 10, 20, 55, 60, 100} {
+			clear(read)
+			coming, err := counting.Soonest(b.Context(), n, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Want(fmt.Sprint("the first ", n), names(coming), names(earliest(slices.Clone(all), n)))
+			for _, queue := range []string{"a", "b", "c", "d"} {
+				if due := b.store.keys.partition(protocol.Partition{Queue: queue}).due; n <= 3 && read[due] > 4 || n == 10 && read[due] > 20 {
+					b.Errorf("for %d schedules of another queue %d delayed jobs of %s were requested, want 4 at most, or 20 for ten", n, read[due], queue)
+				}
+			}
 		}
 	})
 }

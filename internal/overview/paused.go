@@ -20,11 +20,11 @@ func (p *Poller) Keep(schedule string) {
 }
 
 // readNext reads the next schedules and the kept paused ones.
-func (p *Poller) readNext(ctx context.Context, s *Snapshot) (err error) {
+func (p *Poller) readNext(ctx context.Context, s *Snapshot, queues []*chime.QueueInfo) (err error) {
 	p.keeping.Lock()
 	kept := slices.Clone(p.kept)
 	p.keeping.Unlock()
-	if s.Next, err = p.schedules.Soonest(ctx, maxNext); err != nil {
+	if s.Next, err = Soonest(ctx, p.store, queues, maxNext); err != nil {
 		return err
 	}
 	for _, name := range kept {

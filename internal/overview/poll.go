@@ -26,7 +26,7 @@ const (
 )
 
 // A Poller reads snapshots. The cost of a poll does not depend on the number of jobs and schedules. A poll reads the counters of all queues, the next
-// schedules, at most 500 running jobs, new failures, and once a minute the samples of at most 20 queues.
+// schedules, at most 500 running jobs, new failures, and once a minute the samples of at most 20 queues. Rest leaves out the next schedules.
 type Poller struct {
 	store     chime.Store
 	queues    *chime.Queues
@@ -48,6 +48,9 @@ type Poller struct {
 	kept    []string // paused schedules that remain visible
 }
 
+// Forbidden is the note for data that the store's user has no permission to read.
+const Forbidden = "this Redis user has no permission to read them"
+
 // NewPoller returns a poller of a store. It does no I/O.
 func NewPoller(store chime.Store) *Poller {
 	return &Poller{
@@ -58,6 +61,15 @@ func NewPoller(store chime.Store) *Poller {
 
 // Poll reads a snapshot with charts of a window. It leaves out data for which the store's user has no permission, and notes that in Notes.
 func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
+	return p.poll(ctx, w, p.readNext)
+}
+
+// Rest is Poll without the next schedules: Snapshot.Next is empty.
+func (p *Poller) Rest(ctx context.Context, w Window) (*Snapshot, error) {
+	return p.poll(ctx, w, func(context.Context, *Snapshot, []*chime.QueueInfo) error { return nil })
+}
+
+func (p *Poller) poll(ctx context.Context, w Window, readNext func(context.Context, *Snapshot, []*chime.QueueInfo) error) (*Snapshot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	queues, err := p.queues.List(ctx)
@@ -82,7 +94,7 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	var leads chime.Leader
 	var ledErr, knownErr error
 	group.Go(func() { errs[Queues] = p.readTrails(ctx, s, queues) })
-	group.Go(func() { errs[Next] = p.readNext(ctx, s) })
+	group.Go(func() { errs[Next] = readNext(ctx, s, queues) })
 	group.Go(func() { errs[Failures] = p.failures.read(ctx, p.store, p.jobs, queues, s.At) })
 	group.Go(func() { errs[Workers] = p.readWorkers(ctx, s, queues) })
 	group.Go(func() { leads, ledErr = p.schedules.Leader(ctx) })
@@ -91,7 +103,7 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	for panel, err := range errs {
 		switch {
 		case rights.Missing(err):
-			s.Notes[Panel(panel)] = "this Redis user has no permission to read them"
+			s.Notes[Panel(panel)] = Forbidden
 		case err != nil:
 			return nil, err
 		}

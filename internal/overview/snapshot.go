@@ -18,7 +18,7 @@ type Snapshot struct {
 
 	Flow     Flow
 	Queues   []Queue
-	Next     []*chime.Schedule // schedules with the next occurrences, then the paused ones of Keep
+	Next     []*chime.Schedule // schedules with the next occurrences, then the paused ones of Keep; see Rest
 	Running  []*chime.JobInfo  // some of the running jobs
 	Held     int64             // number of running jobs
 	Failures []Group           // of the last hour

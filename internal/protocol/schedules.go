@@ -58,7 +58,8 @@ type ScheduleStore interface {
 
 	// Soonest returns the first n or fewer live schedules by the instant at which their next occurrence is due. It also returns some that are
 	// owed one, at most 500 a partition: the caller computes when. It reads at most 10,000 delayed jobs of each partition.
-	Soonest(ctx context.Context, n int) ([]Coming, error)
+	// It searches only the given queues; nil: all.
+	Soonest(ctx context.Context, n int, queues []QueueSize) ([]Coming, error)
 
 	// Remove deletes a schedule and its placed occurrence; found is false if it did not exist when the call began. ErrConflict: it is not
 	// the one that the removal is for.

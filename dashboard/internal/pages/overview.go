@@ -146,10 +146,14 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 	if err != nil && !rights.Missing(err) {
 		return View{}, err
 	}
+	coming, comingNote, err := s.coming.read(ctx, s.store, standing)
+	if err != nil {
+		return View{}, err
+	}
 	open, known := s.openFailures(standing)
 	m := &Overview{
 		Can: r.Can, Health: healthOf(standing, listing, open), Flow: standing.Flow, Depths: figuresOf(standing.Queues...), Charts: charts, AllOf: len(standing.Queues), Fresh: len(standing.Queues) == 0,
-		Counted: true, NextNote: standing.Notes[overview.Next], FailuresNote: standing.Notes[overview.Failures],
+		Counted: true, NextNote: comingNote, FailuresNote: standing.Notes[overview.Failures],
 		WorkersNote: standing.Notes[overview.Workers],
 	}
 	m.Health.Known = append(m.Health.Known, known...)
@@ -157,7 +161,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 		m.Slots, m.Busy, m.Counted, m.AtMost = m.Slots+w.Slots, m.Busy+w.Busy, m.Counted && w.Counted, m.AtMost || w.SharesSlots()
 	}
 	blocking := standing.blocking()
-	for _, next := range standing.Next[:min(len(standing.Next), overviewRows)] {
+	for _, next := range coming {
 		m.Next = append(m.Next, NextRun{next, due(next), next.Recurrence.String(), plain.Blocked(plain.Schedule(next, standing.Now()), blocking(next))})
 	}
 	m.Failures = s.failureRows(open)

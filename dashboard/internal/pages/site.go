@@ -26,6 +26,7 @@ type Site struct {
 	clock      func() time.Time // the clock of an embedded store, whose time does not pass by itself; nil: it does
 	drawn      drawings
 	lastRuns   lastRuns
+	coming     nextRuns
 	hours      hours
 	shapes     shapes
 	names      names
@@ -131,7 +132,7 @@ func (s *Site) Read(ctx context.Context) (*Standing, error) {
 
 func (s *Site) read(ctx context.Context) (*Standing, error) {
 	began := time.Now()
-	snapshot, err := s.poller.Poll(ctx, overview.Hour)
+	snapshot, err := s.poller.Rest(ctx, overview.Hour)
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,10 @@
 -- KEYS[6] …:jobs       hash  job ID -> envelope
 -- ARGV[1] position in due; ARGV[2] of how many delayed jobs; ARGV[3] how many schedules of owed are returned, and only from position 0
 -- Returns how many delayed jobs were read, -1 if the partition has no schedules: a queue of jobs only may have many delayed ones; 1 if a job belongs to a
--- group; a list of schedules in owed; a list with two values for each occurrence: its ID, and the instant it is due, empty if it was cancelled.
+-- group; a list of schedules in owed; a list with two values for each occurrence: its ID, and the instant it is due, empty if it was cancelled; when the last
+-- delayed job that was read is due, false if none was read.
 -- uses: strings void
-if redis.call('HLEN', KEYS[1]) == 0 then return { -1, 0, {}, {} } end
+if redis.call('HLEN', KEYS[1]) == 0 then return { -1, 0, {}, {}, false } end
 local from, found = tonumber(ARGV[1]), {}
 local owed = from == 0 and redis.call('ZRANGE', KEYS[2], 0, tonumber(ARGV[3]) - 1) or {}
 local due = redis.call('ZRANGE', KEYS[4], from, from + tonumber(ARGV[2]) - 1, 'WITHSCORES')
@@ -31,4 +32,4 @@ for k, body in ipairs(#next > 0 and redis.call('HMGET', KEYS[6], unpack(next)) o
   local n = #found
   found[n + 1], found[n + 2] = next[k], body and is_mark_of_void(body) and '' or scores[places[k]]
 end
-return { #due / 2, redis.call('HEXISTS', KEYS[3], 'groups'), owed, found }
+return { #due / 2, redis.call('HEXISTS', KEYS[3], 'groups'), owed, found, due[#due] or false }

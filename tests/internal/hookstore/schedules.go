@@ -88,8 +88,8 @@ func (s *Store) Runs(ctx context.Context, names []string) ([]protocol.ScheduleRu
 }
 
 // Soonest calls Fault with "soonest".
-func (s *Store) Soonest(ctx context.Context, n int) ([]protocol.Coming, error) {
-	return one(s, "soonest", func() ([]protocol.Coming, error) { return s.Store.Soonest(ctx, n) })
+func (s *Store) Soonest(ctx context.Context, n int, queues []protocol.QueueSize) ([]protocol.Coming, error) {
+	return one(s, "soonest", func() ([]protocol.Coming, error) { return s.Store.Soonest(ctx, n, queues) })
 }
 
 // Remove calls Fault with "remove".
