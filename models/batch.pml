@@ -8,6 +8,18 @@
    P3 Done is added only if all members are done. P4 If somebody lives the batch ends, with Done if all are done. P5 A position and a growth are added once.
    If a partition went back, P2 and P3 hold for what it had when it was looked at, and for F only if home knows B. If home went back, they do not hold for a growth
    whose note was lost, nor for what was added to a partition whose note was lost, if somebody seals the batch as it is. */
+/* Sources: the macros of this model, and the source of each. A test checks that these names exist, and that the source names the model.
+   NOTE: redisstore/scripts/batches/note_fill.lua
+   FILL: redisstore/scripts/jobs/enqueue.lua
+   GROWNOTE: redisstore/scripts/batches/grow_batch.lua
+   ENDMEMBER: redisstore/scripts/lib/members.lua
+   CARRY: redisstore/scripts/outbox/carry.lua
+   CONFIRM: redisstore/scripts/outbox/advance_outbox.lua
+   READ: redisstore/scripts/batches/read_reports.lua
+   STORE: redisstore/scripts/batches/report_batch.lua
+   LOOK: redisstore/scripts/batches/count_batch.lua
+   END: redisstore/scripts/batches/end_batch.lua
+   SEALING: redisstore/scripts/batches/seal_batch.lua */
 #ifndef M
 #define M 0
 #endif

@@ -1,5 +1,7 @@
 /* How the jobs of one group run, which is ordered or has a limit: JOBS jobs, two workers. turns has the group if it may start its next job. A d_step is one
    script. README.md lists the function of redisstore for each macro, and the properties G1 to G4. */
+/* Sources: the macros of this model, and the source of each. A test checks that these names exist, and that the source names the model.
+   TURN: redisstore/scripts/lib/groups.lua */
 #ifndef JOBS
 #define JOBS 3
 #endif

@@ -1,6 +1,23 @@
 /* Where a schedule lives: one name, NQ queues, the registry and the record of deletions, each in a slot of its own. A d_step is one script
    or command. A generation that the clock draws is even, and one that "+ 1" makes is odd. So the two are equal only where the code allows it.
    README.md lists the function of redisstore for each macro, and the properties P1 to P9. */
+/* Sources: the macros of this model, and the source of each. A test checks that these names exist, and that the source names the model.
+   BEGIN_BODY: redisstore/scripts/schedules/move_begin.lua
+   ARRIVE_BODY: redisstore/scripts/schedules/move_arrive.lua
+   END_BODY: redisstore/scripts/schedules/move_end.lua
+   REMOVE_BODY: redisstore/scripts/schedules/remove.lua
+   CAS_BODY: redisstore/scripts/schedules/change_registry.lua
+   REGISTER_GEN_BODY: redisstore/scripts/schedules/register_schedules.lua
+   NOTE_BODY: redisstore/scripts/schedules/note_deleted.lua
+   MOVE: redisstore/schedules_move.go (move)
+   TAKEOVER: redisstore/schedules_move.go (arrive)
+   FINISHMOVE: redisstore/schedules_move.go (settle)
+   RULEOF: redisstore/schedules_survivor.go (judgeCopy)
+   SWEEP: redisstore/schedules_judge.go (carryOut)
+   TAKEHOME: redisstore/schedules_judge.go (takeHome)
+   MAYFINISH: redisstore/schedules_judge.go (settleAbsent)
+   FINISHREMOVAL: redisstore/schedules_remove.go (finishRemoval)
+   VERIFY: redisstore/repair_copies.go (restore) */
 #ifndef NQ
 #define NQ 2
 #endif

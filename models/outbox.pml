@@ -3,6 +3,10 @@
    P1 no job is lost: one that has ended in the present history of S was added to the present T, unless T went back after a confirmation.
    P2 no job is added twice to the present T, unless S went back.
    P3 two carriers that take turns come to rest. P4 an entry is in one place. */
+/* Sources: the macros of this model, and the source of each. A test checks that these names exist, and that the source names the model.
+   ADDRESS: redisstore/scripts/outbox/address_outbox.lua
+   ADVANCE: redisstore/scripts/outbox/advance_outbox.lua
+   CARRY: redisstore/scripts/outbox/carry.lua */
 #ifndef JOBS
 #define JOBS 2
 #endif

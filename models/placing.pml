@@ -1,5 +1,13 @@
 /* How the next occurrence of one schedule is placed: by the worker that took the last one, by a leader and by a second leader, beside changes and
    pauses. A d_step is one script. README.md lists the function of redisstore for each macro, and the properties O1 to O4. */
+/* Sources: the macros of this model, and the source of each. A test checks that these names exist, and that the source names the model.
+   PLACE_BODY: redisstore/scripts/schedules/place.lua
+   TAKE_BODY: redisstore/scripts/sessions/work.lua
+   OWE: redisstore/scripts/lib/owed.lua
+   WITHDRAW: redisstore/scripts/lib/withdraw.lua
+   CHANGE_BODY: redisstore/scripts/schedules/declare.lua
+   PAUSE_BODY: redisstore/scripts/schedules/pause_schedule.lua
+   RESUME_BODY: redisstore/scripts/schedules/pause_schedule.lua */
 #ifndef LAST
 #define LAST 4       /* the instants are 1 to LAST */
 #endif

@@ -1,5 +1,13 @@
 /* How a worker holds a job: one partition, one job, WORKERS workers. A d_step is one script. README.md lists the function of redisstore for each macro,
-   and the properties S1 to S6. A worker that dies loses what it knows, and begins again with a new session. */
+   and the properties S1 to S6. A worker that dies loses what it knows, and begins again with a new session.
+   FEW: a worker may send a call to work_few.lua first, which carries it out or leaves it to work.lua. */
+/* Sources: the macros of this model, and the source of each. A test checks that these names exist, and that the source names the model.
+   WORK_BODY: redisstore/scripts/sessions/work.lua
+   FEW_BODY: redisstore/scripts/sessions/work_few.lua
+   HOLDS: redisstore/scripts/lib/settle.lua
+   EXTEND_BODY: redisstore/scripts/sessions/extend.lua
+   CLOSE_BODY: redisstore/scripts/sessions/close_session.lua
+   REAP_BODY: redisstore/scripts/sessions/reap.lua */
 #ifndef WORKERS
 #define WORKERS 2
 #endif
@@ -84,6 +92,37 @@ byte ks, kn, kk, kf; bit kt; byte kept;   /* one call that the network delivers 
   fi; \
   printf("work session %d call %d: settle %d of fence %d, take %d: lost %d, got fence %d; the job is %d\n", S, N, K, F, T, lost, got, place)
 
+/* work_few.lua carries out a call only if the session exists, its last call was the one before this, and it holds the finished job with this fence. It does not
+   extend the session. Everything else it leaves to work.lua, and writes nothing. It settles no failed jobs. */
+#ifdef NO_FEWLAST
+#define FEWFOLLOWS(S,N) (s[S].last <= N)
+#else
+#define FEWFOLLOWS(S,N) (s[S].last + 1 == N)
+#endif
+#ifdef NO_FEWFENCE
+#define FEWHOLDS(S,F) (place == HELD && holder == S)
+#else
+#define FEWHOLDS(S,F) (place == HELD && holder == S && holds == F)
+#endif
+#define FITS(S,N,K,F,T) (s[S].open && FEWFOLLOWS(S,N) && (K == FINISH && FEWHOLDS(S,F) || K == NOTHING && T && place == READY))
+#define FEW_BODY(S,N,K,F,T) \
+  lost = 0; got = 0; s[S].last = N; s[S].answer = 0; \
+  if \
+  :: K == FINISH -> place = DONE; completions++; assert(completions == 1); assert(stale != F) /* S1 */; holder = 0; holds = 0 \
+  :: else \
+  fi; \
+  if :: T && place == READY -> fence++; place = HELD; holder = S; holds = fence; s[S].answer = fence; got = fence :: else fi; \
+  printf("work_few session %d call %d: settle %d of fence %d, take %d: got fence %d; the job is %d\n", S, N, K, F, T, got, place)
+#ifdef FEW
+#define WORKORFEW(S,N,K,F,T) \
+  if \
+  :: d_step { FITS(S,N,K,F,T) -> FEW_BODY(S,N,K,F,T) } \
+  :: d_step { WORK_BODY(S,N,K,F,T) } \
+  fi
+#else
+#define WORKORFEW(S,N,K,F,T) d_step { WORK_BODY(S,N,K,F,T) }
+#endif
+
 bit over;    /* everybody stops */
 byte stale;  /* ghost: the fence of an attempt that was settled as failed while its handler continued */
 
@@ -117,7 +156,7 @@ byte stale;  /* ghost: the fence of an attempt that was settled as failed while 
 #define CALL(K,F,T) \
   do \
   :: atomic { \
-       d_step { WORK_BODY(sid,n,K,F,T) }; \
+       WORKORFEW(sid,n,K,F,T); \
        if :: kept == 0 -> d_step { kept = 1; ks = sid; kn = n; kk = K; kf = F; kt = T; printf("(that call will arrive once more)\n") } :: skip fi; \
        if :: losses > 0 -> losses--; printf("(its reply is lost)\n") :: break fi } \
   :: deaths > 0 -> d_step { deaths--; s[sid].orphan = 1; sid = 0; n = 0; f = 0; printf("the worker dies\n") }; goto again \
@@ -174,6 +213,9 @@ proctype Network() provided (!over) {
   byte got; bit lost;
   end: do
   :: kept == 1 -> d_step { printf("(late) "); WORK_BODY(ks,kn,kk,kf,kt); kept = 2; ks = 0; kn = 0; kk = 0; kf = 0; kt = 0; got = 0; lost = 0 }
+#ifdef FEW
+  :: d_step { kept == 1 && FITS(ks,kn,kk,kf,kt) -> printf("(late) "); FEW_BODY(ks,kn,kk,kf,kt); kept = 2; ks = 0; kn = 0; kk = 0; kf = 0; kt = 0; got = 0; lost = 0 }
+#endif
   od }
 
 /* At any moment everybody may die. Then the sessions lapse and are reaped, and one worker takes what it gets and finishes it. */

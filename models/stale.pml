@@ -1,5 +1,9 @@
 /* How a job that waits is cancelled, and its ID is enqueued again: one ID. An ID that is cancelled while it is in the list ready stays there, with a note
    in stale, until a take pops it. A d_step is one script. README.md lists the function of redisstore for each macro, and the properties C1 to C4. */
+/* Sources: the macros of this model, and the source of each. A test checks that these names exist, and that the source names the model.
+   ENQUEUE_BODY: redisstore/scripts/jobs/enqueue.lua
+   CANCEL_BODY: redisstore/scripts/jobs/discard.lua
+   TAKE_BODY: redisstore/scripts/sessions/work.lua */
 #ifndef JOBS
 #define JOBS 3      /* how often the ID is enqueued */
 #endif

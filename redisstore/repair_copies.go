@@ -62,6 +62,8 @@ func (v *verifier) judgeUnnamed(ctx context.Context, asked []protocol.Address) e
 
 // restore looks for what is left of a schedule whose entry has no definition: the mark of a later move there, a deletion that was interrupted, or
 // the highest mark elsewhere from which it can arrive again. restored: the entry remains, because there is such a mark.
+//
+// Model: VERIFY in models/home.pml.
 func (v *verifier) restore(ctx context.Context, name string, entry home, f *protocol.Finding) (restored bool, err error) {
 	best, err := v.bestMark(ctx, name)
 	if err != nil {

@@ -182,6 +182,8 @@ func (s *store) settleHomes(ctx context.Context, asked []protocol.Address, moves
 
 // carryOut takes the steps for one copy that is not registered. Every step compares again; if a process ends between two of them, the next reading
 // finds the same case, or the copy in its place.
+//
+// Model: SWEEP in models/home.pml.
 func (s *store) carryOut(ctx context.Context, j *judged, is survival) error {
 	var err error
 	did := ""
@@ -211,6 +213,8 @@ func (s *store) carryOut(ctx context.Context, j *judged, is survival) error {
 
 // takeHome makes the registry name a copy, in three steps: 1. The queue that has lost the schedule is barred, so that no late step writes it there.
 // 2. The copy gets a generation above the registry's. 3. The registry's entry is compared and replaced.
+//
+// Model: TAKEHOME in models/home.pml.
 func (s *store) takeHome(ctx context.Context, j *judged) error {
 	from, err := s.partitionOf(ctx, j.entry.queue, j.Name)
 	if err != nil {
@@ -252,6 +256,8 @@ func (s *store) endRemoval(ctx context.Context, name string, entry home) error {
 
 // settleAbsent completes the deletion of a schedule that the registry names, but whose queue has no definition. Where there was none, or
 // it was lost, it changes nothing: another queue may have the last copy.
+//
+// Model: MAYFINISH in models/home.pml.
 func (s *store) settleAbsent(ctx context.Context, name string, entry home) error {
 	p, err := s.partitionOf(ctx, entry.queue, name)
 	if err != nil {

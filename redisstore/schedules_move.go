@@ -28,6 +28,8 @@ var (
 // moved or deleted it meanwhile. If this call completed the move there, owed is its next occurrence.
 //
 // A declaration moves a schedule only if it may change it: refused has the reason why nothing was moved, and the definition that remains.
+//
+// Model: MOVE in models/home.pml.
 func (s *store) move(ctx context.Context, name string, from home, to string, by *protocol.Declaration) (now home, owed *protocol.Owed, refused refusal, err error) {
 	begun, err := s.beginMove(ctx, name, from, to, 0, by)
 	if err != nil || begun.refused.why != "" {
@@ -103,6 +105,8 @@ func (s *store) beginMoveWith(ctx context.Context, name string, from home, to st
 
 // arrive takes the steps after begin. entry is the registry's (zero: it has none), queue has the mark. now is where the schedule lives
 // then; zero if others have moved or deleted it.
+//
+// Model: TAKEOVER in models/home.pml.
 func (s *store) arrive(ctx context.Context, name string, entry home, queue string, begun begunMove) (now home, owed *protocol.Owed, err error) {
 	for range maxMovesFollowed {
 		h, ok := parseHead(begun.mark)
@@ -226,6 +230,8 @@ func (s *store) finishMove(ctx context.Context, name, queue, text string) (*prot
 }
 
 // settle is finishMove for a mark that was read.
+//
+// Model: FINISHMOVE in models/home.pml.
 func (s *store) settle(ctx context.Context, name string, mark copyRead) (*protocol.Owed, error) {
 	p, err := s.partitionOf(ctx, mark.queue, name)
 	if err != nil {

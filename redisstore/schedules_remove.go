@@ -165,6 +165,8 @@ func (s *store) note(ctx context.Context, now time.Time, members ...any) error {
 // finishRemoval takes the last steps of a deletion except the registry's: there is no definition where the registry has the schedule.
 // If there is one now, it changes nothing. It first records the time of the deletion, before any process creates a schedule of that name. It
 // does not record it for a schedule that had an owner and was not recorded as deleted since it was created: that one was pruned.
+//
+// Model: FINISHREMOVAL in models/home.pml.
 func (s *store) finishRemoval(ctx context.Context, name string, at home) error {
 	noted, err := s.lookUpInstants(ctx, []string{name, afterCreation(name)}) // first: later ones may belong to another schedule of that name
 	if err != nil {

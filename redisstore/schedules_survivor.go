@@ -90,6 +90,8 @@ func (r removalRead) hasBegun(there copyRead, entry home) bool {
 //	                      a mark above the entry                    waitsForMove
 //	                      nothing; a deletion has begun             endsRemoval
 //	                      nothing                                   takesHome
+//
+// Model: RULEOF in models/home.pml.
 func judgeCopy(c copyRead, entry home, there copyRead, r removalRead) survival {
 	elsewhere := entry.queue != c.queue
 	switch {

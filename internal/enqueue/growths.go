@@ -23,6 +23,8 @@ import (
 //	                               └──────────────────────► sent with another token
 //
 // The home of the batch has a note of each token, until it has the counts of its jobs or the partition refuses it: the seal changes nothing there.
+//
+// Model: CALLER2 in models/unknown.pml.
 func (e *Enqueuer) grow(ctx context.Context, growth batch.Growth) (answer protocol.FillAnswer, err error) {
 	o, items := &e.batcher.outcomes, growth.Items
 	all := part{to: len(items)}

@@ -1,4 +1,5 @@
 -- count_batch.lua: return the counts of a batch in a partition, and change what the partition takes of it.
+-- Model: LOOK in models/batch.pml.
 -- KEYS[1] …:state    hash  layout, batches
 -- KEYS[2] …:batches  hash  batch -> its counts, see lib/members.lua
 -- KEYS[3] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms

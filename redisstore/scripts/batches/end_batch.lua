@@ -1,4 +1,5 @@
 -- end_batch.lua: add the jobs that follow a batch, if its partitions were asked again and nothing has changed. See lib/batch.lua for what holds.
+-- Model: END in models/batch.pml.
 -- KEYS[1] …:batch:<batch>  hash  its record, see lib/batch.lua
 -- KEYS[2] …:tended         zset  batch -> instant from which somebody must look after it, Unix ms
 -- KEYS[3] …:state          hash  layout, outbox

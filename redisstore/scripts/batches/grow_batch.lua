@@ -1,4 +1,5 @@
 -- grow_batch.lua: note at the home of a batch that a handler of a member is about to add a job to it.
+-- Model: GROWNOTE in models/batch.pml.
 -- KEYS[1] …:batch:<batch>  hash  its record, see lib/batch.lua
 -- KEYS[2] …:tended         zset  batch -> instant from which somebody must look after it, Unix ms
 -- KEYS[3] …:state          hash  layout

@@ -1,4 +1,5 @@
 -- note_fill.lua: note at the home of a batch which items are sent next, and to which partitions.
+-- Model: NOTE in models/batch.pml.
 -- KEYS[1] …:batch:<batch>  hash  its record, see lib/batch.lua
 -- KEYS[2] …:state          hash  layout
 -- ARGV[1] the position before the items; ARGV[2] the hash of all items up to there; ARGV[3] the position of the last one; ARGV[4] the hash of all up to

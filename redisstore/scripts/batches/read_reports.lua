@@ -1,4 +1,5 @@
 -- read_reports.lua: return the counts of a partition that are to be reported now.
+-- Model: READ in models/batch.pml.
 -- KEYS[1] …:batches  hash  batch -> its counts, see lib/members.lua
 -- KEYS[2] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms
 -- KEYS[3] …:state    hash  layout

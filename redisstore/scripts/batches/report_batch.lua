@@ -1,4 +1,5 @@
 -- report_batch.lua: store the counts of a partition at the home of the batch.
+-- Model: STORE in models/batch.pml.
 -- KEYS[1] …:batch:<batch>  hash  its record, see lib/batch.lua
 -- KEYS[2] …:tended         zset  batch -> instant from which somebody must look after it, Unix ms
 -- KEYS[3] …:state          hash  layout

@@ -1,4 +1,5 @@
 -- seal_batch.lua: seal an open batch, if all its partitions have answered that they take no items any more.
+-- Model: SEALING in models/batch.pml.
 -- KEYS[1] …:batch:<batch>  hash  its record, see lib/batch.lua
 -- KEYS[2] …:tended         zset  batch -> instant from which somebody must look after it, Unix ms
 -- KEYS[3] …:state          hash  layout

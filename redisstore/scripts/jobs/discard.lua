@@ -1,4 +1,5 @@
 -- discard.lua: cancel or delete jobs, at most 500.
+-- Model: CANCEL_BODY in models/stale.pml.
 -- KEYS[1]  …:state      hash    layout, stale, asked, parked, purge, paused, groups, grules, batches
 -- KEYS[2]  …:sessions   zset    session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash    job ID -> envelope

@@ -1,4 +1,5 @@
 -- enqueue.lua: add jobs that run now or later. A call that is sent again, with the same number, adds nothing.
+-- Model: ENQUEUE_BODY in models/stale.pml, ENQUEUE_BODY in models/unknown.pml, FILL in models/batch.pml.
 -- KEYS[1] …:ready     list  IDs of jobs to run now
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:jobs      hash  job ID -> envelope

@@ -1,4 +1,5 @@
 -- seal.lua: return whether a call of enqueue.lua or enqueue_one.lua whose answer was lost was carried out. If it was not, it will not be later.
+-- Model: SEAL_BODY in models/unknown.pml.
 -- KEYS[1] …:callers  zset  enqueuer -> instant and number of its last call, see lib/callers.lua
 -- KEYS[2] …:state    hash  layout
 -- ARGV[1] the caller; ARGV[2] number of the call, the caller's last one; ARGV[3] a later number, which no call has: that of the seal

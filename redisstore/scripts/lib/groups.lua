@@ -1,4 +1,5 @@
 -- groups: how the groups of a partition stand to each other: which of them may start a job, and their turns.
+-- Model: TURN in models/groups.pml.
 -- needs: clock starts line
 
 -- Numbers in the keys are decimal. A tag is a text of 38 digits: whole turns (16), millionths of a turn (6), arrival (16, drawn like a place).

@@ -1,4 +1,5 @@
 -- members: how many members of each batch a partition has, and how they have ended.
+-- Model: CLOSED in models/unknown.pml, ENDMEMBER in models/batch.pml.
 -- needs: clock
 
 -- A member is a job whose envelope has the detail b, the ID of its batch. It is left until it is done, dead or cancelled; an expired one counts as dead,

@@ -1,4 +1,5 @@
 -- refused: which jobs the last call of an enqueuer has refused: a copy of the call refuses the same ones, and its seal returns them.
+-- Model: KNOWN in models/unknown.pml.
 -- needs: callers clock
 
 -- …:callers has these members for an enqueuer whose last call, or an earlier one, has refused jobs:

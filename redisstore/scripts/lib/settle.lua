@@ -1,4 +1,5 @@
 -- settle: the settlements of work.lua, except those of finished jobs.
+-- Model: HOLDS in models/session.pml.
 -- needs: strings limits clock counters definition flight asked history call follower
 
 -- keep_result stores the result of a job that ends; kind: the outcome, s for superseded. The result's first letter becomes the outcome's, even

@@ -1,4 +1,5 @@
 -- withdraw: the withdrawal of the occurrence at the cursor of a schedule that changes, pauses or moves.
+-- Model: WITHDRAW in models/placing.pml.
 -- needs: clock instant seconds definition
 
 -- A schedule with a spread has occurrences whose planned instant has passed although they are due later. A withdrawn occurrence is still to

@@ -1,4 +1,5 @@
 -- address_outbox.lua: put waiting entries of an outbox into the lines of their target partitions, at most 500. Each gets a new number.
+-- Model: ADDRESS in models/outbox.pml.
 -- KEYS[1] …:state    hash  layout, outbox, blocked
 -- KEYS[2] …:outbox   zset  entries that wait, see lib/outbox.lua
 -- KEYS[3] …:carried  hash  target partition -> what it has taken: a new number is above the highest that was noted; "!<line>" -> why it is blocked

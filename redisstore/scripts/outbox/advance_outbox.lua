@@ -1,4 +1,5 @@
 -- advance_outbox.lua: note what a target partition has taken, and return what it gets next. See lib/outbox.lua for the states. It changes at most 500 entries.
+-- Model: ADVANCE in models/outbox.pml, CONFIRM in models/batch.pml.
 -- KEYS[1] …:state      hash  layout, outbox, paused, limit, groups, blocked, batches
 -- KEYS[2] …:outbox     zset  entries that wait
 -- KEYS[3] …:outgoing   hash  "<queue>\t<job ID>" -> value of an entry

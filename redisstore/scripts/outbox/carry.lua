@@ -1,4 +1,5 @@
 -- carry.lua: add to a partition what another one has for it, at most 500 entries and 1 MiB, each once. lib/outbox.lua has the invariants.
+-- Model: CARRY in models/outbox.pml, CARRY in models/batch.pml.
 -- KEYS[1]  …:ready   list  IDs of jobs to run now
 -- KEYS[2]  …:due     zset  job ID -> instant it is due, Unix ms
 -- KEYS[3]  …:jobs    hash  job ID -> envelope

@@ -1,4 +1,5 @@
 -- change_registry.lua: change where a schedule lives, or remove it from the registry: one compare-and-swap with the entry that the caller knows.
+-- Model: CAS_BODY in models/home.pml.
 -- KEYS[1] …:schedules  zset  "<schedule>\t<queue>\t<generation>" -> 0, one member a schedule
 -- ARGV[1] the entry as the caller knows it; ARGV[2] the entry that takes its place; empty: none
 -- Returns 1 if the registry has the second one now, else 0.

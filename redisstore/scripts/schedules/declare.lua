@@ -1,4 +1,5 @@
 -- declare.lua: create schedules and change them. A definition that is stored already is not written again.
+-- Model: CHANGE_BODY in models/placing.pml.
 -- KEYS[1] …:schedules  hash  schedule -> definition, JSON
 -- KEYS[2] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua

@@ -1,5 +1,6 @@
 -- move_arrive.lua: create a schedule that moves to this queue, with its revision, creation, cursor, runs used and counters. If that
 -- was done before, or the schedule has lived here since and left or was deleted, it writes nothing.
+-- Model: ARRIVE_BODY in models/home.pml.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua

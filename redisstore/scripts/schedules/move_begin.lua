@@ -6,6 +6,7 @@
 -- run at creation: there is no cursor then), so that the new queue places it again. If it were dropped here (too late, or another one runs), its
 -- run could not be given back to the count there: no script reaches both queues. For the same reason an occurrence that was taken here is not
 -- dropped any more if the schedule has a count.
+-- Model: BEGIN_BODY in models/home.pml.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua

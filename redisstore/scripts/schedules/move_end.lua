@@ -1,5 +1,6 @@
 -- move_end.lua: end the move of a schedule in the queue that it left: remove its name from owed. The mark remains until it is swept, with its note,
 -- its owner and the queues that it has left before: if the new queue loses the schedule, it is created again from all of these.
+-- Model: END_BODY in models/home.pml.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[3] …:state      hash  layout

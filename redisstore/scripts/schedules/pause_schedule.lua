@@ -1,4 +1,5 @@
 -- pause_schedule.lua: pause a schedule, or resume it. An occurrence that is due already still runs.
+-- Model: PAUSE_BODY and RESUME_BODY in models/placing.pml.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua

@@ -1,4 +1,5 @@
 -- place.lua: place the next occurrences of schedules and move their cursors. If several callers place the same one, one of them succeeds.
+-- Model: PLACE_BODY in models/placing.pml.
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[2] …:schedules  hash  schedule -> definition
 -- KEYS[3] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"

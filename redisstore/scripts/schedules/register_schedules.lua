@@ -1,4 +1,5 @@
 -- register_schedules.lua: record in which queue schedules live, unless that is recorded, and return where they live.
+-- Model: REGISTER_GEN_BODY in models/home.pml.
 -- KEYS[1] …:schedules  zset  "<schedule>\t<queue>\t<generation>" -> 0, one member a schedule
 -- ARGV three values for each schedule: name; queue; the generation of its definition there: an entry with a lower one is outdated and
 -- replaced. Empty: there is no definition yet, and a generation is drawn.

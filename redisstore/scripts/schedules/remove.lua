@@ -1,5 +1,6 @@
 -- remove.lua: delete a schedule, its placed occurrence, and the waiting one that never began. Runs in flight, or begun before, may
 -- finish; nothing follows them.
+-- Model: REMOVE_BODY in models/home.pml.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua

@@ -1,5 +1,6 @@
 -- close_session.lua: end a session that holds no job. A session that holds jobs or is being reaped does not change. Its measurements since
 -- its last call are counted: once, because a repeated call finds no session.
+-- Model: CLOSE_BODY in models/session.pml.
 -- KEYS[1] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
 -- KEYS[2] …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3] …:callers             zset  sessions that have ended, see lib/closed.lua; "measured <session>", see measure.lua

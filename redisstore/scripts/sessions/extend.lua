@@ -1,4 +1,5 @@
 -- extend.lua: extend a session: the worker's heartbeat. It has no number: a call that is sent twice extends twice.
+-- Model: EXTEND_BODY in models/session.pml.
 -- KEYS[1] …:inflight:<session>  hash  the field of piece session exists while the session lives
 -- KEYS[2] …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3] …:open                hash  schedule -> see lib/open.lua

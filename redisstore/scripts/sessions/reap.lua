@@ -1,4 +1,5 @@
 -- reap.lua: return the jobs of a lapsed session to their queue, at most 500 a call (an occurrence counts twice); then end the session.
+-- Model: REAP_BODY in models/session.pml.
 -- KEYS[1]  …:inflight:<session>  hash  job ID -> fence, "-" before it while not begun, "!" if it was cancelled: then it ends, "+" if it was replaced; and the field of the piece session
 -- KEYS[2]  …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:ready               list  IDs of jobs to run now

@@ -1,4 +1,5 @@
 -- work.lua: settle ended jobs, then take due ones. A busy worker makes only this call to a partition.
+-- Model: WORK_BODY in models/session.pml, TAKE_BODY in models/placing.pml, TAKE_BODY in models/stale.pml.
 -- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun, "!" if it was cancelled, "+" replaced; and the field of the piece session
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
 -- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; if jobs were cancelled: stale, asked; if jobs have groups: groups, grules; purge; outbox; batches

@@ -1,5 +1,6 @@
 -- work_few.lua: settle a few ordinary jobs that are done, then take the few ordinary ones that wait: the short form of work.lua, for a worker to which
 -- jobs come one at a time. It leaves every other call to work.lua, under the same number, and writes nothing then.
+-- Model: FEW_BODY in models/session.pml.
 -- KEYS[1] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
 -- KEYS[2] …:state               hash  fence, done, layout, enqueued, swept, tended, turn, large, outbox
 -- KEYS[3] …:jobs                hash  job ID -> envelope
