@@ -225,6 +225,31 @@ func TestAPausedQueueWakesNobody(t *testing.T) {
 	})
 }
 
+// The short path compares a registration with the instant of the caller, which may be oneFor old: it is at most two seconds older, or the script asks the clock.
+// So a worker is woken if it sleeps for less than IdleRetention, and passed over if it sleeps for longer.
+func TestAShortCallPassesOverAWorkerThatIsGone(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for _, caller := range []time.Duration{0, oneFor - time.Second} { // ago
+			for ago, woken := range map[time.Duration]bool{
+				0: true, time.Second: true, 3 * time.Second: true, protocol.IdleRetention - time.Second: true, protocol.IdleRetention + time.Second: false, time.Hour: false,
+			} {
+				k, now := b.keys(), time.Now()
+				b.client.Del(b.Context(), k.ready, k.jobs, k.callers, k.idle, k.state)
+				p := newProducer(b)
+				p.ticket.Score -= int64(caller/time.Second) * callerRound
+				b.client.ZAdd(b.Context(), k.callers, redisZ(float64(p.ticket.Score), "producer"))
+				b.client.ZAdd(b.Context(), k.idle, redisZ(float64(now.Add(-ago).UnixMilli()), "w-a"), redisZ(float64(now.UnixMilli()), "w-b"))
+				if _, whole := p.ways("j"); whole {
+					b.Fatal("by the whole path")
+				}
+				if got := !b.asleepSince("b").IsZero(); got != woken || !b.asleepSince("a").IsZero() {
+					b.Errorf("a worker asleep for %v, a caller with an instant of %v ago: woken alone %v, want %v", ago, caller, got, woken)
+				}
+			}
+		}
+	})
+}
+
 func (b *bench) pause(paused bool) {
 	b.Helper()
 	if err := b.store.PauseQueue(b.Context(), "default", paused, protocol.Note{}); err != nil {

@@ -54,7 +54,7 @@ func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 		}
 		if few[i] {
 			var ok bool
-			if answers[i], ok = workFewAnswer(&calls[i], cmds[0]); !ok {
+			if answers[i], ok = s.workFewAnswer(&calls[i], cmds[0]); !ok {
 				left = append(left, i)
 			}
 			s.hotKeys(calls[i].Partition).few.ended(ok)

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -27,7 +28,18 @@ const (
 type fewPace struct {
 	skips   atomic.Int32 // how many of the next calls do not try
 	skipped atomic.Int32 // how many that were after the last try
+
+	plain atomic.Pointer[string] // the session whose last answer had the p of work_few.lua
 }
+
+// isPlain reports whether an earlier call of a session has seen all ordinary fields of the partition's state.
+func (f *fewPace) isPlain(session string) bool {
+	seen := f.plain.Load()
+	return seen != nil && *seen == session
+}
+
+// plainModes are the values of ARGV[4] of work_few.lua for such a session.
+var plainModes = map[string]string{"0": "0p", "1": "1p", "3": "3p", "4": "4p"}
 
 // tries reports whether the next call tries.
 func (f *fewPace) tries() bool { return f.skips.Load() <= 0 || f.skips.Add(-1) < 0 }
@@ -63,7 +75,10 @@ func (s *store) workFewCall(c *protocol.WorkCall) call {
 	if mode == "1" && c.Take <= fewTaken && c.Ahead == 0 {
 		mode = "4"
 	}
-	args := append(append(call.args, keys.workFew...), c.Number, c.Number-1, min(max(c.Take-c.Ahead, 0), fewTaken), mode, c.Worker, keys.wake,
+	if keys.few.isPlain(c.Session) {
+		mode = plainModes[mode]
+	}
+	args := append(append(call.args, keys.workFew...), c.Number, c.Number-1, min(max(c.Take-c.Ahead, 0), fewTaken), mode, c.Worker,
 		s.holderOf(c.Worker, c.Beside))
 	for i := range c.Settle {
 		args = append(args, &c.Settle[i].ID)
@@ -76,20 +91,38 @@ func (s *store) workFewCall(c *protocol.WorkCall) call {
 }
 
 // workFewAnswer reads the answer of work_few.lua. ok is false if the script has left the call to work.lua.
-func workFewAnswer(c *protocol.WorkCall, cmd *redis.Cmd) (answer protocol.WorkAnswer, ok bool) {
-	if n, isNumber := cmd.Val().(int64); isNumber && n == 0 && cmd.Err() == nil {
-		return answer, false
+func (s *store) workFewAnswer(c *protocol.WorkCall, cmd *redis.Cmd) (answer protocol.WorkAnswer, ok bool) {
+	var values reply
+	switch v := cmd.Val().(type) {
+	case int64:
+		if v == 0 && cmd.Err() == nil {
+			return answer, false
+		}
+	case string: // nothing to wait for, and at most one job
+		head, job, taken := strings.Cut(v, "\n")
+		id, body, _ := strings.Cut(job, "\n")
+		if values = (reply{head, int64(-1), int64(0), id, body})[:3]; taken {
+			values = values[:5]
+		}
 	}
-	values, err := list("work on", c.Partition.Queue, cmd)
-	if err != nil {
-		return protocol.WorkAnswer{Err: err}, true
+	if values == nil {
+		var err error
+		if values, err = list("work on", c.Partition.Queue, cmd); err != nil {
+			return protocol.WorkAnswer{Err: err}, true
+		}
 	}
-	answer.Now = values.now()
+	now, isPlain := strings.CutSuffix(values.text(0), "p")
+	if isPlain {
+		session := c.Session
+		s.hotKeys(c.Partition).few.plain.Store(&session)
+	}
+	fence, _ := strconv.ParseInt(now, 10, 64)
+	answer.Now = time.UnixMicro(fence).UTC()
 	if next := values.milli(1); !next.IsZero() {
 		answer.Next = untilNext(next, answer.Now)
 	}
 	answer.Second = values.number(2) == 2
-	fence, rest := values.number(0), values.text(3)
+	rest := values.text(3)
 	if len(values) > 4 {
 		answer.Taken = make([]protocol.TakenJob, len(values)-4)
 	}
@@ -98,7 +131,7 @@ func workFewAnswer(c *protocol.WorkCall, cmd *redis.Cmd) (answer protocol.WorkAn
 		job.ID, rest, _ = strings.Cut(rest, "\n")
 		job.Fence, job.Begun = fence+int64(i), true
 		if text := values.text(4 + i); text != "" {
-			// The text was created for this answer and has no other reference, so its memory may become a slice's.
+			// The text was created for this answer. Nothing else uses this part of it, so its memory may become a slice's.
 			job.Body = unsafe.Slice(unsafe.StringData(text), len(text))
 		}
 	}

@@ -37,16 +37,16 @@ func (q *fewQueue) work(call protocol.WorkCall) protocol.WorkAnswer {
 	var answer protocol.WorkAnswer
 	done := false
 	if q.late != nil {
-		if _, late := workFewAnswer(q.late, q.store.run(q.Context(), q.client, q.store.workFewCall(q.late))[0]); late {
+		if _, late := q.store.workFewAnswer(q.late, q.store.run(q.Context(), q.client, q.store.workFewCall(q.late))[0]); late {
 			q.Errorf("a late copy of call %d was carried out", q.late.Number)
 		}
 	}
 	if q.few && isFew(&call) {
-		if answer, done = workFewAnswer(&call, q.store.run(q.Context(), q.client, q.store.workFewCall(&call))[0]); done && answer.Err == nil {
+		if answer, done = q.store.workFewAnswer(&call, q.store.run(q.Context(), q.client, q.store.workFewCall(&call))[0]); done && answer.Err == nil {
 			q.carried++
 			copied := call
 			q.late = &copied
-			if _, again := workFewAnswer(&call, q.store.run(q.Context(), q.client, q.store.workFewCall(&call))[0]); again {
+			if _, again := q.store.workFewAnswer(&call, q.store.run(q.Context(), q.client, q.store.workFewCall(&call))[0]); again {
 				q.Errorf("call %d was carried out twice", call.Number)
 			}
 			repeated := q.store.Work(q.Context(), []protocol.WorkCall{call})[0]
@@ -91,6 +91,9 @@ func TestFewJobsAreWorkedAsMany(t *testing.T) {
 			for i := range both {
 				at := protocol.Partition{Queue: fmt.Sprintf("q%d.%d", seed, i)}
 				both[i] = &fewQueue{bench: b, at: at, few: i == 1, fences: map[string]int64{}}
+				if seed%2 == 1 { // all ordinary fields of the state, so that the script counts them
+					b.client.HSet(b.Context(), b.store.keys.partition(at).state, "enqueued", 0, "done", 0, "fence", "1", "swept", "1700000000", "tended", "1700000000")
+				}
 			}
 			var held []string
 			for step := range 120 {
@@ -168,6 +171,9 @@ func TestFewJobsAreWorkedAsMany(t *testing.T) {
 				slices.Sort(held)
 			}
 			carried += both[1].carried
+			if hot := b.store.hotKeys(both[1].at); seed%2 == 1 != hot.few.isPlain("session") {
+				b.Errorf("seed %d: the session has seen all ordinary fields: %v", seed, hot.few.isPlain("session"))
+			}
 		}
 		if carried < 30 {
 			b.Errorf("work_few.lua has carried out %d of 480 calls, want 30 at least", carried)
@@ -185,6 +191,36 @@ func TestTheEndOfAMemberIsNotForTheShortScript(t *testing.T) {
 	if isFew(&call) {
 		t.Error("a member of a batch: a call for work_few.lua, which does not count its end")
 	}
+}
+
+// Only the session that has seen all ordinary fields of a partition's state lets the script count them: the data may have gone back since, and its own last call
+// shows that they have not.
+func TestAnotherSessionLooksAtTheFieldsOfTheStateItself(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		at := protocol.Partition{Queue: "q"}
+		one := &fewQueue{bench: b, at: at, few: true, fences: map[string]int64{}}
+		add := func(id string) {
+			if answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: at, Caller: id, Number: 1, Items: []protocol.EnqueueItem{storesuite.Job(id)}}})[0]; answer.Err != nil {
+				b.Fatal(answer.Err)
+			}
+		}
+		state := b.store.keys.partition(at).state
+		var mode []any
+		for i, id := range []string{"first", "second", "third"} {
+			add(id)
+			b.client.HSet(b.Context(), state, "enqueued", 0, "done", 0, "swept", "1700000000", "tended", "1700000000")
+			call := protocol.WorkCall{Partition: at, Session: "session", Worker: "worker", Number: 9, TTL: time.Minute, Take: 5, Sleep: true}
+			mode = append(mode, b.store.workFewCall(&call).args[3+6+3])
+			if i == 2 {
+				call.Session = "another"
+				mode = append(mode, b.store.workFewCall(&call).args[3+6+3])
+			}
+			if taken := one.work(protocol.WorkCall{Take: 5, Sleep: true}).Taken; len(taken) != 1 || taken[0].ID != id {
+				b.Fatalf("took %v, want %s", taken, id)
+			}
+		}
+		b.Want("the modes", fmt.Sprint(mode), "[4 4 4p 4]")
+	})
 }
 
 // A call that work_few.lua leaves to work.lua makes the next ones go to work.lua at once: 1, then 3, 7, …, until one is carried out.

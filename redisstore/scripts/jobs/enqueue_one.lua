@@ -7,8 +7,7 @@
 -- KEYS[5] …:state    hash  enqueued: all jobs that this script has added
 -- ARGV[1] the caller
 -- ARGV[2] its score in callers after this call: the stored instant, the number of this call
--- ARGV[3] prefix of the wake-up channels
--- ARGV[4] the ID; ARGV[5] the envelope, no longer than 2 KiB
+-- ARGV[3] the ID; ARGV[4] the envelope, no longer than 2 KiB
 -- Returns 1 if the job was added, else 0.
 local READY, JOBS, CALLERS, IDLE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local ARGV = ARGV -- a local is found faster than a global
@@ -28,31 +27,32 @@ local longest = redis.pcall('ZPOPMIN', IDLE)
 local worker = longest[1]
 if not longest.err and worker ~= CLOSED then
   -- undone below: all writes up to there
-  stored = redis.pcall('HSETNX', JOBS, ARGV[4], ARGV[5])
+  stored = redis.pcall('HSETNX', JOBS, ARGV[3], ARGV[4])
   if stored == 1 then
     -- undone below: all writes up to there
     counted = redis.pcall('HINCRBY', STATE, 'enqueued', '1')
     -- undone below: all writes up to there
-    pushed = type(counted) == 'number' and redis.pcall('RPUSH', READY, ARGV[4])
+    pushed = type(counted) == 'number' and redis.pcall('RPUSH', READY, ARGV[3])
   end
 end
 if type(pushed) ~= 'number' then
   -- unread: these were written a moment ago, so their types are right
   if type(counted) == 'number' then redis.call('HINCRBY', STATE, 'enqueued', '-1') end
   -- unread: as above
-  if stored == 1 then redis.call('HDEL', JOBS, ARGV[4]) end
+  if stored == 1 then redis.call('HDEL', JOBS, ARGV[3]) end
   -- unread: as above
   if worker then redis.call('ZADD', IDLE, longest[2], worker) end
   redis.call('ZADD', CALLERS, string.format('%d', tonumber(ARGV[2]) - 1), ARGV[1])
   return 0
 end
 if worker then
-  -- uses: limits
-  if redis.call('TIME')[1] * 1000 - longest[2] <= STALE_MS then
-    redis.call('PUBLISH', ARGV[3] .. worker, 'w' .. string.match(IDLE, '{(.*)}')) -- as wake_popped
+  -- The caller's instant is at most oneFor, 10 s, old. So a worker that went to sleep 2 s before it or later is registered for less than STALE_MS, 13 s.
+  local prefix, partition = string.match(IDLE, '^(.-){(.*)}')
+  if longest[2] / 1000 >= ARGV[2] / 2 ^ 20 - 2 then
+    redis.call('PUBLISH', prefix .. 'wake:' .. worker, 'w' .. partition) -- as wake_popped
   else
-    -- uses: clock wake
-    wake_popped(IDLE, ARGV[3], worker, longest[2])
+    -- uses: clock limits wake
+    wake_popped(IDLE, prefix .. 'wake:', worker, longest[2])
   end
 end
 return 1
