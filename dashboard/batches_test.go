@@ -77,7 +77,7 @@ func TestABatchIsCancelledAndDeletedAfterAQuestion(t *testing.T) {
 		var audit auditor
 		batches := chime.NewBatches(store)
 		d := newDashboard(t, store, Options{Write: true, Authorize: crowd(allRights), Audit: audit.add})
-		wants(t, "the question", post(d, "/batches/import/cancel"), 200, "Cancel this batch?", "1 member of batch import has not ended.", "Then the job cleanup is added.", "Type its ID", `data-exactly="import"`)
+		wants(t, "the question", post(d, "/batches/import/cancel"), 200, "Cancel this batch?", "1 member of batch import has not ended.", "Then the job cleanup is added.", "Type its ID", `data-exactly="import"`, `autofocus>Back</a>`)
 		wants(t, "another ID", post(d, "/batches/import/cancel", "sure", "1", "name", "imports"), 200, "is not its name")
 		wants(t, "too early to delete", post(d, "/batches/import/delete", "sure", "1"), 409)
 		if b := must(batches.Get(t.Context(), "import")); b.State != chime.BatchRunning {
@@ -94,7 +94,7 @@ func TestABatchIsCancelledAndDeletedAfterAQuestion(t *testing.T) {
 		if b := must(batches.Get(t.Context(), "import")); b.State != chime.BatchCancelled || b.Left != 0 || b.Dead != 1 {
 			t.Errorf("the batch is %+v", b)
 		}
-		wants(t, "the question", post(d, "/batches/import/delete"), 200, "Delete this batch?", "Its dead members remain")
+		wants(t, "the question", post(d, "/batches/import/delete"), 200, "Delete this batch?", "Its dead members remain", `autofocus>Cancel</a>`)
 		wants(t, "the deletion", post(d, "/batches/import/delete", "sure", "1"), 303)
 		if _, err := batches.Get(t.Context(), "import"); !errors.Is(err, chime.ErrNotFound) {
 			t.Errorf("after it the batch is there: %v", err)

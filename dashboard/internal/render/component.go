@@ -2,6 +2,7 @@ package render
 
 import (
 	"html/template"
+	"strings"
 
 	"github.com/chimejobs/chime/internal/svg"
 )
@@ -82,6 +83,14 @@ type Ask struct {
 	Do       string // the text of the button
 	Destroys bool
 	Cancel   string // address of the link back
+}
+
+// Dismiss is the text of the link back. It is not Cancel if the action cancels something.
+func (a Ask) Dismiss() string {
+	if strings.HasPrefix(a.Do, "Cancel") {
+		return "Back"
+	}
+	return "Cancel"
 }
 
 // A Field is an input field of a form.
