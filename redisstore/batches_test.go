@@ -285,6 +285,19 @@ func TestEveryEndOfAMemberIsCounted(t *testing.T) {
 			b.Want("cancelled", b.Cancel("m"), "asked")
 			b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleLater, Failed: true, Batch: "b"})
 		}},
+		{"its batch is cancelled while it is held, and it is done", "1 added, 1 done", ofCancelledBatch(protocol.Settlement{Kind: protocol.SettleDone})},
+		{"its batch is cancelled while it is held, and it is dead", "1 added, 1 dead", ofCancelledBatch(protocol.Settlement{Kind: protocol.SettleDead, Body: member("b"), Failed: true})},
+		{"its batch is cancelled while it is held, and it fails", "1 added, 1 cancelled",
+			ofCancelledBatch(protocol.Settlement{Kind: protocol.SettleLater, Failed: true, Body: member("b"), Delay: time.Hour})},
+		{"its batch is cancelled while it is held, and it goes back", "1 added, 1 cancelled", ofCancelledBatch(protocol.Settlement{Kind: protocol.SettleBack, Unbegun: true})},
+		{"its batch is cancelled while it is held, and it is parked", "1 added, 1 cancelled", ofCancelledBatch(protocol.Settlement{Kind: protocol.SettlePark, Name: "work"})},
+		{"another batch is closed while it is held, and it fails", "1 added, 1 left", func(b *bench) {
+			taken := b.Take("s", 1)[0]
+			b.count(protocol.CountCall{Partition: storesuite.DefaultPartition, Batch: "b", Close: true})
+			b.fillBatch("x", 1, "other")
+			b.count(protocol.CountCall{Partition: storesuite.DefaultPartition, Batch: "x", Cancel: true})
+			b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleLater, Failed: true, Body: member("b"), Delay: time.Hour, Batch: "b"})
+		}},
 		{"replaced while it is held, and done", "1 added, 1 left", func(b *bench) {
 			taken := b.Take("s", 1)[0]
 			b.replaces("m", "b", protocol.ReplaceDone)
@@ -319,6 +332,24 @@ func TestEveryEndOfAMemberIsCounted(t *testing.T) {
 				b.Want("counts", b.ofBatch(storesuite.DefaultPartition, "b"), c.want)
 			})
 		})
+	}
+}
+
+// ofCancelledBatch settles a member that was taken before its batch was cancelled in the partition. Either it has ended, or no job is left.
+func ofCancelledBatch(s protocol.Settlement) func(b *bench) {
+	return func(b *bench) {
+		b.Helper()
+		taken := b.Take("s", 1)[0]
+		b.count(protocol.CountCall{Partition: storesuite.DefaultPartition, Batch: "b", Cancel: true})
+		s.ID, s.Fence, s.Batch = taken.ID, taken.Fence, "b"
+		b.Settle("s", s)
+		keys := b.store.keys.partition(storesuite.DefaultPartition)
+		if left := b.client.HExists(b.Context(), keys.jobs, "m").Val(); left != (s.Kind == protocol.SettleDead) {
+			b.Errorf("settled as %c: the job is left: %v", s.Kind, left)
+		}
+		if n := b.client.ZCard(b.Context(), keys.due).Val() + b.client.LLen(b.Context(), keys.ready).Val(); n != 0 {
+			b.Errorf("settled as %c: %d jobs are on the queue, want none", s.Kind, n)
+		}
 	}
 }
 

@@ -136,8 +136,9 @@ func callsOf(record *protocol.BatchRecord, set func(*protocol.CountCall)) []prot
 	return calls
 }
 
-// CancelMembers cancels the members of a cancelled batch, in all states but dead: a dead one has ended. It reads all jobs of their queues. Whoever cancels calls it;
-// the reporters repeat it while members are left.
+// CancelMembers cancels the members of a cancelled batch, in all states but dead: a dead one has ended. It reads all jobs of their queues, in the order of the states
+// that a job passes: so a member that moves on meanwhile is found in a later state. None moves back when the batch is marked in its partition, except from a worker
+// that vanishes. Whoever cancels calls it; the reporters repeat it while members are left.
 func CancelMembers(ctx context.Context, store Store, record *protocol.BatchRecord) error {
 	var queues []string
 	for i := range record.Partition {
@@ -148,7 +149,7 @@ func CancelMembers(ctx context.Context, store Store, record *protocol.BatchRecor
 	}
 	var failed error
 	for _, queue := range queues {
-		for _, state := range []string{protocol.JobDelayed, protocol.JobParked, protocol.JobRunning, protocol.JobTaken, protocol.JobWaiting} {
+		for _, state := range []string{protocol.JobDelayed, protocol.JobParked, protocol.JobWaiting, protocol.JobTaken, protocol.JobRunning} {
 			if err := cancelIn(ctx, store, queue, state, record.ID); err != nil {
 				failed = errors.Join(failed, fmt.Errorf("queue %q: %w", queue, err))
 				break

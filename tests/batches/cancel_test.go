@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
@@ -53,6 +54,70 @@ func TestCancelEndsABatch(t *testing.T) {
 		}
 		if _, err := s.enqueuer.EnqueueBatch(t.Context(), batch("x", members(1))); !errors.Is(err, chime.ErrConflict) {
 			t.Errorf("a batch with its ID: %v", err)
+		}
+	})
+}
+
+// slowPages is a store that needs some time to read a page of jobs and to cancel members.
+type slowPages struct{ protocol.Store }
+
+func (s slowPages) Protocol() protocol.Store { return s }
+
+func (s slowPages) PageJobs(ctx context.Context, call protocol.JobPageCall) (protocol.JobPage, error) {
+	time.Sleep(30 * time.Millisecond) // fake time
+	return s.Store.PageJobs(ctx, call)
+}
+
+func (s slowPages) CancelMembers(ctx context.Context, queue string, ids []string) error {
+	time.Sleep(30 * time.Millisecond) // fake time
+	return s.Store.CancelMembers(ctx, queue, ids)
+}
+
+// While Cancel removes many members, workers continue to take jobs. When it has returned no member begins any more, also none that has failed meanwhile and is due again.
+func TestNoMemberBeginsAfterCancelHasReturned(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		s := newSite(f, f.Server.Store())
+		const total = 3000
+		var called, returned time.Time
+		began, late := 0, 0
+		for name, outcome := range map[string]func(ctx context.Context) error{
+			"slow":  func(ctx context.Context) error { time.Sleep(20 * time.Millisecond); return nil }, // fake time
+			"quick": func(context.Context) error { return nil },
+			"again": func(context.Context) error { return chime.RetryAfter(0, errors.New("again")) },
+		} {
+			s.worker.Handle(name, func(ctx context.Context, _ *chime.Job) error {
+				s.locked(func() {
+					if !called.IsZero() {
+						began++
+					}
+					if !returned.IsZero() {
+						late++
+					}
+				})
+				select {
+				case <-ctx.Done():
+				case <-time.After(5 * time.Millisecond):
+				}
+				return outcome(ctx)
+			})
+		}
+		s.enqueue(batch("x", func(yield func(chime.Item, error) bool) {
+			for i := range total {
+				if !yield(named([]string{"quick", "quick", "again", "slow"}[i%4]), nil) {
+					return
+				}
+			}
+		}))
+		defer s.run()()
+		fixture.Pass(100 * time.Millisecond)
+		s.locked(func() { called = time.Now() })
+		if _, err := chime.NewBatches(slowPages{s.store.Protocol()}).Cancel(t.Context(), "x"); err != nil {
+			t.Fatal(err)
+		}
+		s.locked(func() { returned = time.Now() })
+		fixture.Pass(time.Minute)
+		if info := s.get("x"); began == 0 || began > total/2 || late > 0 || info.Left != 0 || info.Dead != 0 {
+			t.Errorf("%d members have begun while Cancel ran for %v, %d after it; %d are left and %d dead; want some, none, none, none", began, returned.Sub(called), late, info.Left, info.Dead)
 		}
 	})
 }

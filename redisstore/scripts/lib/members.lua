@@ -14,6 +14,7 @@
 --   B: added + away - done - dead - cancelled members are left. away: jobs in the outbox that are members as soon as they are added elsewhere; the source
 --      counts them until it notes that the target has them, and the target counts them in added. So a member is always counted, for a moment twice. In the
 --      step in which the source ceases to count one, it notes the target in to, and its reports name it: so the home asks that partition too.
+--      x is there from the cancellation on: a member that is held then does not come back, see work/settlements.lua.
 --   C: without an entry nothing is counted: the batch has been forgotten. Only what is added makes an entry.
 local REPORT_MS = 1000 -- counts are reported at most so often, unless no member is left
 

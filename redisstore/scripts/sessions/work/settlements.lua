@@ -66,7 +66,23 @@ else
   end
 end
 
--------------------------------------------------------------------------------------------- read: the limit of the queue
+--- A member of a cancelled batch does not come back. Its settlement becomes that of a cancelled job here, before anything else reads it. So whoever cancels the
+-- members finds each of them, in the order in which jobs move: delayed or parked, waiting, in flight.
+if annexes > 0 and #sends > 1 and not again then
+  local function end_members()
+    local BATCHES, batches, at = #KEYS - 1, {}, {}
+    for i = at_other + 4 * others + 1, at_other + 4 * others + 3 * annexes, 3 do
+      local first = at_other + 4 * ARGV[i] - 3
+      if ARGV[i + 1] == 'b' and string.find('flbp', ARGV[first], 1, true) then batches[#batches + 1], at[#at + 1] = ARGV[i + 2], first end
+    end
+    for i, counts in ipairs(batches[1] and redis.call('HMGET', KEYS[BATCHES], unpack(batches)) or {}) do
+      if string.find(counts or '', '^[%d%- ]+ [ce]*x') then ARGV[at[i]], ARGV[at[i] + 1], ARGV[at[i] + 2] = 'c', '', '' end
+    end
+  end
+  end_members()
+end
+
+------------------------------------------------------------------------------------------- read: the limit of the queue
 
 local limit, horizon, limit_line -- nil: the queue has no limit; else see lib/queuelimit.lua
 local slots, flights_before = want, 0 -- how many slots the caller has free
