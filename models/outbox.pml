@@ -2,7 +2,10 @@
    Flags: SB=1: S goes back to an earlier state once, with its clock behind; TB=1: T goes back once; LATE: copies of calls come later; JOBS: 2 or 3.
    P1 no job is lost: one that has ended in the present history of S was added to the present T, unless T went back after a confirmation.
    P2 no job is added twice to the present T, unless S went back.
-   P3 two carriers that take turns come to rest. P4 an entry is in one place. */
+   P3 two carriers that take turns come to rest. P4 an entry is in one place.
+   Guards can be left out: NO_COMPARE T adds entries that are not above its mark too; NO_TOKEN T adds although it has no mark; NO_REDRAW S takes for delivered what is below
+   a mark that it does not know; NO_HIGH S draws numbers that are not above the marks that it has read; NO_AGAIN a delivered entry above the mark does not wait again;
+   NO_CONFIRM a delivered entry is gone at once; NO_MINUTE it is gone after the next mark, however soon. */
 /* Sources: the macros of this model, and the source of each. A test checks that these names exist, and that the source names the model.
    ADDRESS: redisstore/scripts/outbox/address_outbox.lua
    ADVANCE: redisstore/scripts/outbox/advance_outbox.lua
@@ -40,9 +43,15 @@ byte i, j, n, top, knows, redrawn, prev, found, ok, clock;
 #define SAVE_T d_step { skip; for (i : 0 .. JOBS-1) { tadded[i] = added[i] } tmarkN = markN; tmarkI = markI; ttoken = token; tSaved = true; tLate = false; skip }
 
 inline DRAW() { /* above all that S knows; the clock may be anywhere below what T has, or just above */
+#if SB
+  n = sent + (sBack -> 1 : 2); /* the clock was ahead of the numbers that are drawn after the return */
+#else
   n = sent + 1;
+#endif
   if :: clock > n -> n = clock :: else fi;
+#ifndef NO_HIGH
   if :: high + 1 > n -> n = high + 1 :: else fi;
+#endif
   sent = n
 }
 
@@ -57,23 +66,38 @@ inline ADVANCE(mn, mi, asked) {
     for (i : 0 .. JOBS-1) {
       if :: mi == i + 1 && num[i] == mn && (ent[i] == ADDRESSED || ent[i] == DELIVERED) -> knows = 1 :: else fi
     }
+#ifdef NO_REDRAW
+    knows = 1;
+#endif
     redrawn = 0;
+#ifndef NO_HIGH
     if :: !knows && mn > high && mn > sent -> sent = mn :: else fi;
+#endif
     for (i : 0 .. JOBS-1) {
       if
       :: ent[i] == ADDRESSED && num[i] <= mn && knows -> ent[i] = DELIVERED
       :: ent[i] == ADDRESSED && num[i] <= mn && !knows -> redrawn = 1; DRAW(); if :: n <= mn -> n = mn + 1; sent = n :: else fi; num[i] = n
+#ifndef NO_AGAIN
       :: ent[i] == DELIVERED && num[i] > mn -> ent[i] = ADDRESSED; if :: confirms > mn -> confirms = mn :: else fi
+#endif
       :: else
       fi
     }
     knownN = mn; knownI = mi;
     if :: mn > high -> high = mn :: else fi;
     if
+#ifdef NO_CONFIRM
+    :: true -> for (i : 0 .. JOBS-1) { if :: ent[i] == DELIVERED -> ent[i] = GONE :: else fi }
+#elif defined(NO_MINUTE)
+    :: confirms > 0 && mn >= confirms ->
+#else
     :: confirms > 0 && asked && over && mn >= confirms ->
+#endif
+#ifndef NO_CONFIRM
       for (i : 0 .. JOBS-1) { if :: ent[i] == DELIVERED && num[i] <= confirms -> ent[i] = GONE; if :: num[i] > gone -> gone = num[i] :: else fi :: else fi }
       confirms = mn; over = 0
     :: else
+#endif
     fi;
     found = 0;
     for (i : 0 .. JOBS-1) { if :: ent[i] == DELIVERED -> found = 1 :: else fi }
@@ -89,11 +113,19 @@ inline READ(c) {
 
 inline CARRY(c) {
   if
+#ifndef NO_TOKEN
   :: markI == 255 -> token++; markN = 0; markI = 100 + token /* no mark: a token */
+#endif
   :: else ->
     top = 255; /* entries above top are added */
     if :: markN == cAfterN[c] && markI == cAfterI[c] -> top = markN :: else fi;
+#ifdef NO_TOKEN
+    if :: markI == 255 -> top = 0 :: else fi;
+#endif
     for (i : 0 .. JOBS-1) { if :: top == 255 && markI == i + 1 && cNum[c * JOBS + i] == markN && markN > 0 -> top = markN :: else fi }
+#ifdef NO_COMPARE
+    if :: top < 255 -> top = 0 :: else fi;
+#endif
     if
     :: top == 255 || !cHas[c] -> skip
     :: else ->
@@ -139,6 +171,7 @@ active proctype All() {
     :: !sSaved && !sBack -> SAVE_S
     :: d_step { sSaved && !sBack -> sBack = true; for (i : 0 .. JOBS-1) { ent[i] = sent_[i]; num[i] = snum[i] } sent = ssent; high = shigh; gone = sgone; confirms = sconfirms; over = sover; knownN = sknownN; knownI = sknownI; skip }
     :: d_step { sBack && clock < markN + 1 -> clock++; skip }
+    :: d_step { sBack && clock < markN -> clock = markN + 1; skip }
 #endif
 #if TB
     :: !tSaved && !tBack -> SAVE_T

@@ -52,6 +52,8 @@ without=("session -DROUNDS=1 -DDEATHS=0 -DNO_NUMBER" "session -DROUNDS=1 -DDEATH
   "placing -DNO_CURSOR" "placing -DNO_REVISION" "placing -DNO_OWED" "stale -DNO_REVIVE" "stale -DNO_NOTE" "stale -DNO_VOID" "unknown -DNO_NUMBER" "unknown -DNO_SEAL" "unknown -DNO_RECALL" "unknown -DNO_REFUSALS"
   "unknown -DMEMBER -DNO_NUMBER" "unknown -DMEMBER -DNO_SEAL" "unknown -DMEMBER -DNO_RECALL" "unknown -DMEMBER -DNO_REFUSALS" "unknown -DMEMBER -DNO_CLOSED"
   "groups -DNO_LIMIT" "groups -DNO_TURN" "groups -DNO_END" "groups -DORDERED -DNO_BLOCKER"
+  "outbox -DSTEPS=10 -DNO_COMPARE" "outbox -DSTEPS=10 -DTB=1 -DNO_TOKEN" "outbox -DSTEPS=10 -DTB=1 -DNO_AGAIN" "outbox -DSTEPS=10 -DTB=1 -DNO_CONFIRM" "outbox -DSTEPS=12 -DTB=1 -DNO_MINUTE"
+  "outbox -DSTEPS=10 -DSB=1 -DNO_REDRAW" "outbox -DSTEPS=10 -DSB=1 -DNO_HIGH"
   "batch -DM=1 -DFO" "batch -DM=2 -DFO" "batch -DM=3 -DGR" "batch -DM=4 -DGR" "batch -DM=5 -DGR -DNOB" "batch -DM=6 -DFO"
   "batch -DM=7 -DGR -DNR=2" "batch -DM=8 -DGR" "batch -DM=9" "batch -DM=10" "batch -DM=11 -DPB=2 -DGR -DNOB" "batch -DM=12 -DRQ"
   "batch -DM=13 -DCA" "batch -DM=14 -DCA" "batch -DM=15 -DCA" "batch -DM=16 -DGR" "batch -DM=17 -DGR" "batch -DM=18 -DMS"
