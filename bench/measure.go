@@ -94,7 +94,7 @@ var measures = slices.Concat([]measure{
 	enqueueMeasure(16, 3),
 	enqueueMeasure(100, 5),
 	enqueueMeasure(1000, 5),
-	enqueueBulk,
+	enqueueBulk, batchMeasure,
 	lifeBulk, optionsMeasure,
 	lifeSteady, busySteady,
 	floorAlone, floorSteady,

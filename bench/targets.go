@@ -61,6 +61,7 @@ var promised = []target{
 	{measure: "groups by weight", figure: "from their slots", unit: "slots", limit: 1},
 	{measure: "groups by weight", figure: "from their starts", unit: "%", limit: 1},
 	{measure: "many 1ms", figure: "to one by one", unit: "×", least: 20},
+	{measure: "enqueue batch", figure: "to EnqueueMany", unit: "×", least: 0.5},
 	{measure: "300 queues", figure: "of one queue's, at once: 1", unit: "%", least: 80},
 	{measure: "300 queues", figure: "of one queue's, at once: 10", unit: "%", least: 80},
 	{measure: "delayed", figure: "p99", unit: "ms", limit: 3},
