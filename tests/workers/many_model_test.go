@@ -258,7 +258,7 @@ func (m *manyModel) vanish(w *modelWorker) {
 				j.fewest++
 			}
 		}
-		if m.limit > 0 || m.groups[j.group] > 0 { // with a limit, taken jobs have begun
+		if m.limit > 0 || m.groups[j.group] > 0 || m.names[j.name].many.Size == 0 { // taken jobs have begun, except those that gather
 			j.most = m.crashes
 		}
 	}
