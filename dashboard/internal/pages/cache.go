@@ -9,8 +9,9 @@ import (
 const (
 	maxKept        = 50 // number of kept readings
 	liveAgePerRead = 10 * agePerRead
-	livePause      = 5 * agePerRead // after each part that was read for open pages, the next part waits this multiple of its duration
-	lookedAway     = time.Minute    // after this time without a request, an unfinished second reading is discarded
+	livePause      = 5 * agePerRead   // after each part that was read for open pages, the next part waits this multiple of its duration
+	lookedAway     = time.Minute      // after this time without a request, an unfinished second reading is discarded
+	sameFor        = 10 * time.Second // for open pages a reading is kept this long while its stamp remains the same
 )
 
 // A cache keeps readings that may be expensive, by key. A reading is done in parts, one part for each request, so a page costs one part and shows
@@ -32,6 +33,7 @@ type costly interface {
 type kept[T costly] struct {
 	mu     sync.Mutex // one reading at a time
 	have   T
+	stamp  string    // the state of the store before it was read
 	at     time.Time // when reading it began, by this process's clock; zero: nothing was read
 	took   time.Duration
 	next   *parts[T] // replaces have once it is whole; nil: have is not due yet, or not whole itself
@@ -42,9 +44,10 @@ type kept[T costly] struct {
 
 // parts is an unfinished reading.
 type parts[T costly] struct {
-	have T
-	at   time.Time
-	took time.Duration
+	have  T
+	stamp string
+	at    time.Time
+	took  time.Duration
 }
 
 // due reports whether to read a part now.
@@ -65,6 +68,11 @@ func (k *kept[T]) due(live bool) bool {
 // get returns the current reading, and first reads another part if that is due. read gets the result of the previous parts, which it must not change;
 // it gets the zero T for the first part. An error is not kept. live: no request needs it now, but open pages show it.
 func (s *cache[T]) get(ctx context.Context, key string, live bool, read func(ctx context.Context, before T) (T, error)) (have T, err error) {
+	return s.getSince(ctx, key, live, "", read)
+}
+
+// getSince is get with a stamp of the store. For open pages a whole reading is kept for sameFor while its stamp is the same; empty: it is not known.
+func (s *cache[T]) getSince(ctx context.Context, key string, live bool, stamp string, read func(ctx context.Context, before T) (T, error)) (have T, err error) {
 	k := s.of(key)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -77,12 +85,15 @@ func (s *cache[T]) get(ctx context.Context, key string, live bool, read func(ctx
 	if !due || live && !k.at.IsZero() && k.have.expensive() && !s.free() {
 		return k.have, nil
 	}
-	now := parts[T]{at: time.Now()}
+	if live && !k.at.IsZero() && k.have.whole() && k.next == nil && stamp != "" && stamp == k.stamp && time.Since(k.at) < sameFor {
+		return k.have, nil
+	}
+	now := parts[T]{at: time.Now(), stamp: stamp}
 	switch {
 	case k.next != nil:
 		now = *k.next
 	case !k.at.IsZero() && !k.have.whole():
-		now = parts[T]{k.have, k.at, k.took}
+		now = parts[T]{k.have, k.stamp, k.at, k.took}
 	}
 	began := time.Now()
 	have, err = read(ctx, now.have)
@@ -102,7 +113,7 @@ func (s *cache[T]) get(ctx context.Context, key string, live bool, read func(ctx
 		k.next = &now
 		return k.have, nil
 	}
-	k.have, k.at, k.took = now.have, now.at, now.took
+	k.have, k.stamp, k.at, k.took = now.have, now.stamp, now.at, now.took
 	return k.have, nil
 }
 

@@ -50,6 +50,35 @@ func TestExpensiveReadingsAreCached(t *testing.T) {
 	})
 }
 
+// The stamp has the state of the store. A request of a viewer reads always.
+func TestForOpenPagesAReadingIsKeptWhileItsStampIsTheSame(t *testing.T) {
+	for _, c := range []struct {
+		live   bool
+		stamps []string // of the polls, one after the other
+		want   int
+	}{
+		{true, []string{"a"}, 3},
+		{true, []string{""}, 15},
+		{true, []string{"a", "b"}, 15},
+		{false, []string{"a"}, 15},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var kept cache[number]
+			reads := 0
+			for i := range 15 { // half a minute
+				_, _ = kept.getSince(t.Context(), "key", c.live, c.stamps[i%len(c.stamps)], func(context.Context, number) (number, error) {
+					reads++
+					return 50, nil
+				})
+				time.Sleep(2 * time.Second) // fake time: to the next poll
+			}
+			if reads != c.want {
+				t.Errorf("live %v, stamps %q: in 15 polls it was read %d times, want %d", c.live, c.stamps, reads, c.want)
+			}
+		})
+	}
+}
+
 func TestForOpenPagesWhatHasLookedThroughManyJobsIsReadMoreRarely(t *testing.T) {
 	for _, c := range []struct {
 		found number

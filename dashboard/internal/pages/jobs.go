@@ -285,7 +285,7 @@ func part(search jobfind.Search, after string, found, looked int) jobfind.Search
 // listJobs fills in the jobs of a search.
 func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, limit int, live bool) error {
 	key := fmt.Sprintf("%q %v %d %q %s", search.Filter.String(), search.States, search.Limit, search.After, search.Order)
-	found, err := s.found.get(ctx, key, live, func(ctx context.Context, before *jobList) (*jobList, error) {
+	found, err := s.found.getSince(ctx, key, live, searchStamp(search), func(ctx context.Context, before *jobList) (*jobList, error) {
 		if before == nil {
 			before = &jobList{}
 		}
