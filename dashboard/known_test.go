@@ -122,6 +122,9 @@ var (
 func TestRowsHaveIDs(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		worker := busy(t, store)
+		for _, name := range []string{"one", "another"} { // the calendar has the instants at which several run
+			put(t, store, name, "0 5 * * *", chime.NoImmediateRun())
+		}
 		d := newDashboard(t, store, Options{Write: true, Authorize: crowd(View | Operate | Edit)})
 		during(t, func() {
 			must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "resize", nil, chime.Queue("media")))

@@ -75,6 +75,7 @@ type Look struct {
 	Width, Height int64   // CSS pixels
 	Scale         float64 // screen pixels for each CSS pixel; 0: 1
 	Dark          bool
+	Print         bool   // as on paper
 	Zone          string // IANA name; empty: the machine's
 	NoScript      bool
 }
@@ -101,9 +102,13 @@ func (p *Page) Look(look Look) error {
 	if look.Dark {
 		theme = "dark"
 	}
+	media := "screen"
+	if look.Print {
+		media = "print"
+	}
 	return errors.Join(
 		chromedp.Do(p.ctx, chromedp.EmulateViewport(look.Width, look.Height, chromedp.EmulateScale(cmp.Or(look.Scale, 1)))),
-		call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}),
+		call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}),
 		call(p, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: look.Zone}),
 		call(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: look.NoScript}),
 	)

@@ -158,3 +158,21 @@ func TestEveryPageSuitsEveryViewer(t *testing.T) {
 const wider = `(() => { const root = document.documentElement; if (root.scrollWidth <= root.clientWidth) return "";
 	return root.scrollWidth + " of " + root.clientWidth + ": " + [...document.querySelectorAll("main *, header *")].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1)
 	.slice(0, 3).map((e) => e.outerHTML.slice(0, 120)).join(" | "); })()`
+
+// Paper is white, whatever the viewer has chosen.
+func TestPagesArePrintedInTheLightTheme(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, Look{Width: 1440, Height: 900, Dark: true}, "")
+	const colours = `getComputedStyle(document.documentElement).color + " on " + getComputedStyle(document.documentElement).backgroundColor`
+	const dark, light = "rgb(232, 235, 237) on rgb(15, 18, 20)", "rgb(22, 25, 28) on rgb(247, 247, 245)"
+	for _, chosen := range []string{"", "dark"} {
+		eval[bool](t, p, `(document.documentElement.dataset.theme = "`+chosen+`", true)`)
+		for print, want := range map[bool]string{false: dark, true: light} {
+			check(t, p.Look(Look{Width: 1440, Height: 900, Dark: true, Print: print}))
+			if got := eval[string](t, p, colours); got != want {
+				t.Errorf("theme %q, print %v: %s, want %s", chosen, print, got, want)
+			}
+		}
+	}
+}

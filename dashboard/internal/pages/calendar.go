@@ -20,10 +20,15 @@ type Calendar struct {
 	Left    []string  // sentences about what is left out
 	Cut     []planCut // some of the schedules that are not counted to the end
 	MoreCut int       // the number of the others
+	Steady  []steady  // some of the schedules that run all the time, most often first; neither Total nor the charts have them
+	More    int       // the number of the others
 	Part    bool      // Total is incomplete
 	None    bool      // there is no schedule
 	Can     Can
 }
+
+// RunSteadily returns how many schedules run all the time.
+func (m *Calendar) RunSteadily() int { return len(m.Steady) + m.More }
 
 // A calendar caches the plan of the store.
 type calendar struct {
@@ -113,6 +118,8 @@ func (m *Calendar) leftOut(p *plan) {
 	}
 	say(len(p.cut), "One schedule runs so often that only its first occurrences are counted.", "schedules run so often that only their first occurrences are counted.")
 	m.Cut = p.cut[:min(len(p.cut), maxCut)]
+	m.Steady = p.steady[:min(len(p.steady), maxCut)]
+	m.More = len(p.steady) - len(m.Steady)
 	m.MoreCut, m.Part = len(p.cut)-len(m.Cut), len(p.cut) > 0 || !p.whole
 }
 

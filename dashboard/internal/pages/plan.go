@@ -14,6 +14,9 @@ const (
 	planFor        = time.Minute // how long a plan is used
 	maxBusiest     = 10
 	maxAtOneMoment = 5 // number of schedules that are named for a busy instant
+
+	steadyEvery = 10 * time.Minute // the charts have bars of this time: a schedule that is in each of them hides the others
+	steadyFrom  = 144              // occurrences: a day of such bars
 )
 
 // A plan has the occurrences of a store's schedules in the next seven days.
@@ -22,6 +25,7 @@ type plan struct {
 	entries []planned // in order
 	names   []string  // names of schedules
 	cut     []planCut // schedules that are not counted to the end, shortest first
+	steady  []steady  // schedules that run all the time; entries has none of their occurrences
 	paused  int       // number of schedules that do not run; they are not counted
 	unread  int       // number of schedules that cannot be read; they are not counted
 	whole   bool      // the plan has all schedules
@@ -39,6 +43,12 @@ type planCut struct {
 	Until time.Time
 }
 
+// A steady schedule runs all the time, such as every minute.
+type steady struct {
+	Name, Words string
+	every       time.Duration // about
+}
+
 // newPlan computes a plan with at most the given number of instants. Each schedule has the same share; unused shares go to other schedules.
 func newPlan(listing Listing, from time.Time, most int) *plan {
 	p := &plan{from: from.Truncate(time.Second), whole: listing.Whole}
@@ -46,7 +56,10 @@ func newPlan(listing Listing, from time.Time, most int) *plan {
 		of     *chime.Schedule
 		name   int32
 		behind time.Time // instants until then are counted
+		first  time.Time
+		n      int // number of its instants
 	}
+	steadies := map[int32]bool{}
 	var turns []*open
 	for _, one := range listing.Schedules {
 		switch {
@@ -74,6 +87,16 @@ func newPlan(listing Listing, from time.Time, most int) *plan {
 			}
 			most -= len(instants)
 			o.behind = until
+			if o.n += len(instants); o.n == len(instants) && o.n > 0 {
+				o.first = instants[0]
+			}
+			if o.n >= steadyFrom {
+				if every := instants[len(instants)-1].Sub(o.first) / time.Duration(o.n-1); every <= steadyEvery { // at least one is in this share
+					p.steady = append(p.steady, steady{o.of.Name, o.of.Recurrence.String(), every})
+					steadies[o.name] = true
+					return true
+				}
+			}
 			if len(instants) == share && o.of.Recurrence.Count > 0 { // another round would not know the rest of its count
 				p.cut = append(p.cut, planCut{o.of.Name, until.Add(o.of.Offset)})
 				return true
@@ -81,6 +104,8 @@ func newPlan(listing Listing, from time.Time, most int) *plan {
 			return len(instants) < share
 		})
 	}
+	p.entries = slices.DeleteFunc(p.entries, func(e planned) bool { return steadies[e.of] })
+	slices.SortStableFunc(p.steady, func(a, b steady) int { return cmp.Compare(a.every, b.every) })
 	for _, o := range turns {
 		p.cut = append(p.cut, planCut{o.of.Name, o.behind.Add(o.of.Offset)})
 	}

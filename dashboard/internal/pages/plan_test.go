@@ -41,7 +41,7 @@ func TestAPlanHasTheOccurrencesOfSevenDays(t *testing.T) {
 
 func TestAPlanGivesEachScheduleItsShareAndNamesTheRest(t *testing.T) {
 	now := time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
-	all := []ListedSchedule{listed(t, "daily", "0 14 * * *", now), listed(t, "minutely", "* * * * *", now), listed(t, "often", "*/2 * * * *", now)}
+	all := []ListedSchedule{listed(t, "daily", "0 14 * * *", now), listed(t, "fastest", "*/12 * * * *", now), listed(t, "often", "*/15 * * * *", now)}
 	p := newPlan(Listing{Schedules: all, Whole: true}, now, 1000)
 	if n := len(p.entries); n > 1000 || n < 990 {
 		t.Errorf("it has %d occurrences, want 1000", n)
@@ -50,21 +50,39 @@ func TestAPlanGivesEachScheduleItsShareAndNamesTheRest(t *testing.T) {
 	for _, c := range p.cut {
 		cut = append(cut, c.Name)
 	}
-	if got := strings.Join(cut, " "); got != "minutely often" {
-		t.Errorf("%q are not counted to the end, want minutely and often", got)
+	if got := strings.Join(cut, " "); got != "fastest often" {
+		t.Errorf("%q are not counted to the end, want fastest and often", got)
 	}
 	n := 0
 	for _, e := range p.entries {
-		if p.names[e.of] == "minutely" {
+		if p.names[e.of] == "fastest" {
 			n++
 		}
 	}
-	first := now.Truncate(time.Minute).Add(time.Minute)
-	if want := first.Add(time.Duration(n) * time.Minute); !p.cut[0].Until.Equal(want) {
-		t.Errorf("minutely is counted until %v, want %v: it has %d occurrences", p.cut[0].Until, want, n)
+	first := time.Date(2026, 11, 21, 13, 36, 0, 0, time.UTC)
+	if want := first.Add(time.Duration(n) * 12 * time.Minute); !p.cut[0].Until.Equal(want) {
+		t.Errorf("fastest is counted until %v, want %v: it has %d occurrences", p.cut[0].Until, want, n)
 	}
 	if last := slices.IndexFunc(p.entries, func(e planned) bool { return p.names[e.of] == "daily" }); last < 0 {
 		t.Error("daily got no share")
+	}
+}
+
+// A schedule that runs every few minutes is named and does not hide the others, unless it does so only at some hours.
+func TestAPlanNamesSchedulesThatRunAllTheTime(t *testing.T) {
+	now := time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
+	all := []ListedSchedule{
+		listed(t, "ten", "*/10 * * * *", now), listed(t, "minutely", "* * * * *", now), listed(t, "quarter", "*/15 * * * *", now), listed(t, "mornings", "* 8 * * *", now), listed(t, "daily", "0 14 * * *", now),
+	}
+	p := newPlan(Listing{Schedules: all, Whole: true}, now, maxPlanned)
+	if want := 7*24*4 + 7*60 + 7; len(p.entries) != want || len(p.cut) != 0 {
+		t.Errorf("it has %d occurrences, cut are %v; want %d, and none", len(p.entries), p.cut, want)
+	}
+	if len(p.steady) != 2 || p.steady[0].Name != "minutely" || p.steady[1].Name != "ten" || !strings.HasPrefix(p.steady[0].Words, "Every minute") {
+		t.Errorf("all the time run %+v, want minutely, then ten", p.steady)
+	}
+	if busy := p.busiest(); len(busy) == 0 || slices.Contains(busy[0].Names, "minutely") {
+		t.Errorf("the busiest are %+v, want them without minutely", busy)
 	}
 }
 
