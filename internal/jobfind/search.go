@@ -205,7 +205,7 @@ func (s Search) queues(ctx context.Context, store chime.Store) ([]*chime.QueueIn
 func empty(q *chime.QueueInfo, state chime.JobState) bool {
 	switch state {
 	case chime.JobRunning, chime.JobTaken:
-		return q.Running == 0
+		return q.InFlight() == 0 // also jobs that workers have taken ahead, and those of vanished workers
 	case chime.JobRetrying, chime.JobDelayed:
 		return q.Delayed == 0
 	case chime.JobDead:

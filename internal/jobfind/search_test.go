@@ -251,3 +251,31 @@ func TestFailuresAreGroupedByJobAndError(t *testing.T) {
 		t.Errorf("got %+v", g)
 	}
 }
+
+// Jobs that workers have taken ahead, and those of vanished workers, are found although none of their queue is counted as running.
+func TestJobsInFlightAreFoundWhereNoneIsCountedAsRunning(t *testing.T) {
+	server := embedded.StartInMemory()
+	t.Cleanup(func() { _ = server.Close() })
+	store := server.Store()
+	if _, err := chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "hangs", nil, chime.ID("h1")); err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan struct{})
+	worker := chime.NewWorker(store, chime.WorkerOptions{DrainTimeout: time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	worker.Handle("hangs", func(ctx context.Context, _ *chime.Job) error {
+		close(begun)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- chime.Run(ctx, worker) }()
+	defer func() { stop(); <-ended }()
+	<-begun
+	for what, queue := range map[string]*chime.QueueInfo{"taken ahead": {Name: "default", Ahead: 1}, "vanished": {Name: "default", Vanished: 1}} {
+		found, err := jobfind.Search{States: []chime.JobState{chime.JobRunning, chime.JobTaken}, Queues: []*chime.QueueInfo{queue}}.Find(t.Context(), store)
+		if err != nil || len(found.Jobs) != 1 {
+			t.Errorf("%s: found %d jobs, %v, want 1", what, len(found.Jobs), err)
+		}
+	}
+}
