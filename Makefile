@@ -35,7 +35,7 @@ bench:
 chaos:
 	go test ./tests/chaos -tags real -count=1 -timeout 0 -v -run '^TestChaos$$' -back -for $(FOR) -seed $(SEED) $(CHAOS)
 sim:
-	go test ./internal/sim -count=1 -timeout 0 -v -run '^TestRandomFaultsLoseAndDoubleNothing$$' -for $(FOR) -seed $(SEED)
+	GOGC=400 go test ./internal/sim -count=1 -timeout 0 -v -run '^TestRandomFaultsLoseAndDoubleNothing$$' -for $(FOR) -seed $(SEED)
 models:
 	./models/run.sh && ./models/run.sh large
 typescript:

@@ -244,7 +244,7 @@ func (c *call) enqueue(ctx context.Context) error {
 
 // enqueueOnce adds a job with an ID of few.
 func (c *call) enqueueOnce(ctx context.Context) error {
-	key := fmt.Sprintf("once-%s-%d", c.done.Name, c.done.N)
+	key := fmt.Sprintf("once-%d-%s-%d", c.done.At/day, c.done.Name, c.done.N) // the ID is free again an hour later
 	c.done.Key, c.done.Queue = key, c.done.Name
 	c.world.history.note(func() {
 		j := c.world.history.job(key)

@@ -291,9 +291,12 @@ func (d declaration) in(version int64) bool {
 	return version >= d.from && (d.until == 0 || version <= d.until)
 }
 
+// busy has the times of a day at which schedules run: often during a round, which begins at midnight, and three times later.
+var busy = []recurrence.Filter{{Times: []string{"00:00/00:14", "06:00:00", "12:00:00", "18:00:00"}}}
+
 // every is a rule that ends with the plan.
 func (w *World) every(seconds int) recurrence.Recurrence {
-	return recurrence.Recurrence{Frequency: recurrence.Second, Interval: seconds, EndTime: w.end}
+	return recurrence.Recurrence{Frequency: recurrence.Second, Interval: seconds, Only: busy, EndTime: w.end}
 }
 
 // scheduler returns a scheduler with the declarations of its version.

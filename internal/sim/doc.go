@@ -6,7 +6,8 @@
 //
 // A Plan is plain data, computed from a seed: which processes there are, what they do and when (Act), and which faults there are and when (Fault).
 // Simulate carries out a plan in a bubble of testing/synctest. It has several rounds. After each round everything rests: the faults are over, every process
-// runs again, and what was paused is resumed. Then no work may be left, Verify finds nothing, and the counts fit (World.rest).
+// runs again, and what was paused is resumed. Then no work may be left, Verify finds nothing, and the counts fit (World.rest). Between two rounds there
+// is a Night of days: in most nights no process runs, in some one worker or one scheduler is left. Its few occurrences are missed, caught up or late.
 //
 // All processes write into a History: a job is offered, is accepted, a run begins, a run ends, an act returns. At the end a judge compares the history
 // with the data on the server. It knows the promises of docs/reliability.md, and no code of chime: every accepted job ends, no job runs again without a

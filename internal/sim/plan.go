@@ -12,6 +12,7 @@ import (
 type Plan struct {
 	Seed   uint64
 	Rests  []time.Duration // when everything rests, in order; the last one ends the plan
+	Nights []Night         `json:",omitempty"` // in order
 	Actors []Actor
 	Acts   []Act
 	Faults []Fault
@@ -32,6 +33,13 @@ type Actor struct {
 	Role    Role
 	Begin   time.Duration
 	Version int64 // of a scheduler's declarations
+}
+
+// A Night is a quiet time after a rest. All processes are asked to end, but for those that stay, and start again when the next round begins. Schedules have
+// some instants in it.
+type Night struct {
+	From, To time.Duration
+	Stay     []string `json:",omitempty"`
 }
 
 // A Verb is what an act does.
@@ -147,7 +155,7 @@ const wholeRounds = 3
 
 // NewPlan returns the plan of a seed.
 func NewPlan(seed uint64, rounds int) Plan {
-	r, ofBatches := rand.New(rand.NewPCG(seed, 35)), rand.New(rand.NewPCG(seed, 36))
+	r, ofBatches, ofNights := rand.New(rand.NewPCG(seed, 35)), rand.New(rand.NewPCG(seed, 36)), rand.New(rand.NewPCG(seed, 37))
 	p := Plan{Seed: seed}
 	workers, schedulers, clients := 2+r.IntN(2), 1+r.IntN(2), 1+r.IntN(2)
 	add := func(role Role, n int, names ...string) {
@@ -158,15 +166,18 @@ func NewPlan(seed uint64, rounds int) Plan {
 	add(Worker, workers, "worker-1", "worker-2", "worker-3")
 	add(Scheduler, schedulers, "scheduler-1", "scheduler-2")
 	add(Client, clients, "client-1", "client-2")
+	begin := time.Duration(0)
 	for i := range rounds {
-		begin := time.Duration(i) * (round + pause)
+		if i > 0 {
+			begin = p.addNight(ofNights)
+		}
 		p.Rests = append(p.Rests, begin+round+pause)
 		p.addActs(r, begin)
 		p.addBatches(ofBatches, begin)
 		p.addFaults(r, begin, kinds[(seed*uint64(rounds)+uint64(i))%uint64(len(kinds))])
 	}
 	if r.IntN(2) == 0 && rounds > 1 { // a new deployment prunes
-		p.Actors = append(p.Actors, Actor{Name: "scheduler-new", Role: Scheduler, Begin: at(r, round+pause), Version: 2})
+		p.Actors = append(p.Actors, Actor{Name: "scheduler-new", Role: Scheduler, Begin: at(r, p.Nights[0].To), Version: 2})
 	}
 	p.sort()
 	return p
@@ -179,6 +190,22 @@ func at(r *rand.Rand, begin time.Duration) time.Duration {
 
 // pick returns one of some values.
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
+// day is how far apart rounds begin, or a multiple of it: schedules have the same times every day.
+const day = 24 * time.Hour
+
+// addNight adds a night after the last rest, and returns when it is over. In most nights no process runs, so that such hours cost nothing. All nights
+// together are shorter than the time for which a batch with dead members is kept.
+func (p *Plan) addNight(r *rand.Rand) time.Duration {
+	n := Night{From: p.Rests[len(p.Rests)-1]}
+	days := 3
+	if r.IntN(8) == 0 {
+		days, n.Stay = 1, []string{pick(r, "worker-1", "scheduler-1")}
+	}
+	n.To = n.From.Truncate(day) + time.Duration(days)*day
+	p.Nights = append(p.Nights, n)
+	return n.To
+}
 
 func (p *Plan) names(role Role) (names []string) {
 	for _, a := range p.Actors {

@@ -33,11 +33,7 @@ func (w *World) rest() {
 	begun := time.Now()
 	w.history.note(func() { w.history.Rests = append(w.history.Rests, begun) })
 	w.acts.Wait()
-	for _, a := range w.actors {
-		if a.live == nil {
-			a.start()
-		}
-	}
+	w.startAll()
 	w.resume()
 	w.seal()
 	if w.back {

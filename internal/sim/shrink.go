@@ -63,13 +63,37 @@ func (s *shrinker) dropRests() {
 	}
 	for len(s.plan.Rests) > 1 {
 		smaller := s.plan
-		first := smaller.Rests[0]
-		smaller.Rests = smaller.Rests[1:]
-		smaller.Acts = slices.DeleteFunc(slices.Clone(smaller.Acts), func(a Act) bool { return a.At < first })
-		smaller.Faults = slices.DeleteFunc(slices.Clone(smaller.Faults), func(f Fault) bool { return f.At < first })
+		smaller.dropFirst()
 		if !s.try(smaller) {
 			break
 		}
+	}
+}
+
+// dropFirst drops the first round, and the night after it.
+func (p *Plan) dropFirst() {
+	first, sooner := p.Rests[0], time.Duration(0)
+	p.Rests = slices.Clone(p.Rests[1:])
+	p.Acts = slices.DeleteFunc(slices.Clone(p.Acts), func(a Act) bool { return a.At < first })
+	p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool { return f.At < first })
+	p.Actors, p.Nights = slices.Clone(p.Actors), slices.Clone(p.Nights)
+	if len(p.Nights) > 0 && p.Nights[0].From <= first {
+		sooner, p.Nights = p.Nights[0].To, p.Nights[1:]
+	}
+	for i := range p.Rests {
+		p.Rests[i] -= sooner
+	}
+	for i := range p.Acts {
+		p.Acts[i].At -= sooner
+	}
+	for i := range p.Faults {
+		p.Faults[i].At -= sooner
+	}
+	for i := range p.Nights {
+		p.Nights[i].From, p.Nights[i].To = p.Nights[i].From-sooner, p.Nights[i].To-sooner
+	}
+	for i := range p.Actors {
+		p.Actors[i].Begin = max(p.Actors[i].Begin-sooner, 0)
 	}
 }
 
@@ -78,6 +102,7 @@ func (p *Plan) cutTo(end time.Duration) {
 	p.Actors = slices.DeleteFunc(slices.Clone(p.Actors), func(a Actor) bool { return a.Begin >= end })
 	p.Acts = slices.DeleteFunc(slices.Clone(p.Acts), func(a Act) bool { return a.At >= end })
 	p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool { return f.At >= end })
+	p.Nights = slices.DeleteFunc(slices.Clone(p.Nights), func(n Night) bool { return n.From >= end })
 }
 
 // dropMany drops parts of a list: halves first, then quarters, at last single elements.

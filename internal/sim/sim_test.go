@@ -161,6 +161,11 @@ func TestAPlanDependsOnItsSeedAlone(t *testing.T) {
 				t.Errorf("seed %d: the fault %+v does not end a minute before the rest at %v", seed, f, rest)
 			}
 		}
+		for i, n := range p.Nights {
+			if n.From != p.Rests[i] || n.To%day != 0 || n.To-n.From < 20*time.Hour || n.To > 7*day {
+				t.Errorf("seed %d: the night %+v does not begin with the rest at %v, is short, or ends late", seed, n, p.Rests[i])
+			}
+		}
 	}
 }
 
@@ -191,5 +196,17 @@ func TestShrinkFindsTheLeastThatFails(t *testing.T) {
 	})
 	if len(got.Acts) != 1 || len(got.Faults) != 1 || len(got.Actors) > 2 || len(got.Rests) > 2 {
 		t.Errorf("got %s, want one act and one fault", got)
+	}
+}
+
+// The first round is dropped with the night after it: the second one begins at once.
+func TestShrinkDropsNights(t *testing.T) {
+	plan := NewPlan(11, wholeRounds)
+	last := plan.Acts[len(plan.Acts)-1]
+	got := Shrink(plan, 10_000, func(p Plan) bool {
+		return slices.ContainsFunc(p.Acts, func(a Act) bool { return a.At%day == last.At%day && a.Do == last.Do })
+	})
+	if len(got.Nights) > 0 || len(got.Rests) != 1 || got.Rests[0] > day || len(got.Acts) != 1 || got.Acts[0].At != last.At%day {
+		t.Errorf("got %s, want one round without a night", got)
 	}
 }

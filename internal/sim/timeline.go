@@ -35,6 +35,13 @@ func (p Plan) String() string {
 	for _, at := range p.Rests {
 		lines = append(lines, line{at, "everything rests"})
 	}
+	for _, n := range p.Nights {
+		others := "every process"
+		if len(n.Stay) > 0 {
+			others += " but " + strings.Join(n.Stay, " and ")
+		}
+		lines = append(lines, line{n.From, others + " is asked to end"}, line{n.To, "these processes start again"})
+	}
 	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.at, b.at) })
 	var text strings.Builder
 	fmt.Fprintf(&text, "seed %d: %d processes, %d acts, %d faults\n", p.Seed, len(p.Actors), len(p.Acts), len(p.Faults))

@@ -105,6 +105,9 @@ func (w *World) run() {
 	for _, at := range w.plan.Rests {
 		events = append(events, event{at, w.rest})
 	}
+	for _, n := range w.plan.Nights { // it begins after the rest of the same time
+		events = append(events, event{n.From, func() { w.beginNight(n) }}, event{n.To, w.startAll})
+	}
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
 	w.prepare()
 	for _, e := range events {
@@ -117,6 +120,25 @@ func (w *World) run() {
 		a.stop()
 	}
 	w.tasks.Wait()
+}
+
+// beginNight asks the processes to end that do not stay. The rest of the plan is no longer delayed: a night is longer than every rest.
+func (w *World) beginNight(n Night) {
+	for name, a := range w.actors {
+		if !slices.Contains(n.Stay, name) {
+			a.stop()
+		}
+	}
+	w.shift = 0
+}
+
+// startAll starts the processes that are down.
+func (w *World) startAll() {
+	for _, a := range w.actors {
+		if a.live == nil {
+			a.start()
+		}
+	}
 }
 
 // later does something after a time. The world waits for it.
