@@ -196,7 +196,7 @@ func (l *life) handle(ctx context.Context, job *chime.Job, key string) error {
 		}
 		return err
 	}
-	b := behave(l.actor.world.plan.Seed, key, job.Fence)
+	b := behave(l.actor.world.plan.Seed, key, job.Fence, job.Batch != "")
 	timer := time.NewTimer(b.work)
 	defer timer.Stop()
 	done := ctx.Done()
@@ -230,8 +230,8 @@ type behaviour struct {
 	deaf    bool // it ignores the end of its ctx
 }
 
-// behave depends on the fence, so that no job fails forever.
-func behave(seed uint64, key string, fence int64) behaviour {
+// behave depends on the fence, so that no job fails forever. Members of batches die more often.
+func behave(seed uint64, key string, fence int64, member bool) behaviour {
 	h := fnv.New64a()
 	fmt.Fprint(h, seed, key, fence)
 	n := h.Sum64()
@@ -239,7 +239,7 @@ func behave(seed uint64, key string, fence int64) behaviour {
 	switch at := n >> 16 % 100; {
 	case at < 5:
 		b.outcome = Failed
-	case at == 5:
+	case at == 5, member && at >= 90:
 		b.outcome = Discarded
 	case at < 8:
 		b.outcome = Snoozed

@@ -16,6 +16,7 @@ import (
 type Batch struct {
 	ID       string
 	Offered  time.Time
+	Grows    bool      // members add members
 	Complete time.Time // when a call returned that the batch is complete; zero: unknown
 }
 
@@ -36,6 +37,10 @@ const (
 	queueOfDone  = queueB
 )
 
+// shapeChains is the shape of batches whose items are in one queue, and each of them is followed by a member in another queue. Nothing else brings members to that
+// queue. The other batches have items in all queues, some of which are followed or add members.
+const shapeChains = "chains"
+
 // addBatch adds a batch: some members are followed by another member, and some add members while they run. If the call fails, it repeats it.
 func (c *call) addBatch(ctx context.Context) error {
 	b := &Batch{ID: fmt.Sprintf("b%d", c.number), Offered: time.Now()}
@@ -43,13 +48,16 @@ func (c *call) addBatch(ctx context.Context) error {
 	offered := make([]*Job, len(items))
 	for i := range items {
 		queue := memberQueues[(c.number+i)%len(memberQueues)]
+		if c.done.Name == shapeChains {
+			queue = queueA
+		}
 		options := []chime.EnqueueOption{chime.Queue(queue), chime.MaxAttempts(maxAttempts)}
 		offered[i] = &Job{Key: fmt.Sprintf("%s/%d", b.ID, i), Queue: queue, Batch: b.ID, Offered: b.Offered, Asked: 1}
 		if queue == queueGroups {
 			offered[i].Group = groups[i%len(groups)].name
 			options = append(options, chime.Group(offered[i].Group))
 		}
-		if i%3 == 1 {
+		if i%3 == 1 || c.done.Name == shapeChains {
 			follower := chime.Item{Name: nextName, Args: offered[i].Key, Options: []chime.EnqueueOption{chime.Queue(queueB), chime.MaxAttempts(maxAttempts), chime.SameBatch()}}
 			options = append(options, chime.OnDone(follower))
 		}
@@ -68,6 +76,7 @@ func (c *call) addBatch(ctx context.Context) error {
 	}}
 	c.done.ID, c.done.Keys = b.ID, b.ID+"/"
 	c.world.history.note(func() {
+		b.Grows = c.done.Name != shapeChains
 		c.world.history.Batches = append(c.world.history.Batches, b)
 		for _, j := range offered {
 			c.world.history.Jobs[j.Key] = j
@@ -114,15 +123,21 @@ func (c *call) cancelBatch(ctx context.Context) error {
 	return err
 }
 
-// grow adds two members to the batch of every fourth of its items. Each has an ID, as a second attempt adds them again.
+// grow adds two members to the batch of every fourth of its items. Each has an ID. A second attempt adds the members of every eighth item again, which have the same
+// IDs; for other items each attempt adds members of its own.
 func (l *life) grow(ctx context.Context, job *chime.Job, key string) error {
 	var item int
-	if n, _ := fmt.Sscanf(key, job.Batch+"/%d", &item); job.Batch == "" || n == 0 || item%4 != 0 || key != fmt.Sprintf("%s/%d", job.Batch, item) {
+	if n, _ := fmt.Sscanf(key, job.Batch+"/%d", &item); job.Batch == "" || n == 0 || item%4 != 0 || key != fmt.Sprintf("%s/%d", job.Batch, item) || !l.grows(job.Batch) {
 		return nil
 	}
 	var items []chime.Item
+	children := make([]string, 2)
 	for i, queue := range []string{queueA, queueB} {
 		child := fmt.Sprintf("%s/%d", key, i)
+		if item%8 != 0 {
+			child = fmt.Sprintf("%s/%d/%d", key, job.Fence, i)
+		}
+		children[i] = child
 		items = append(items, chime.Item{Name: jobName, Args: child, Options: []chime.EnqueueOption{
 			chime.InBatch(job), chime.ID(child), chime.Once(time.Hour), chime.Queue(queue), chime.MaxAttempts(maxAttempts),
 		}})
@@ -138,13 +153,21 @@ func (l *life) grow(ctx context.Context, job *chime.Job, key string) error {
 		return err
 	}
 	l.actor.world.history.note(func() {
-		for i := range items {
-			if j := l.actor.world.history.job(fmt.Sprintf("%s/%d", key, i)); j.Accepted.IsZero() {
+		for _, child := range children {
+			if j := l.actor.world.history.job(child); j.Accepted.IsZero() {
 				j.Accepted = time.Now()
 			}
 		}
 	})
 	return nil
+}
+
+// grows reports whether the members of a batch may add members.
+func (l *life) grows(batch string) (grows bool) {
+	l.actor.world.history.note(func() {
+		grows = slices.ContainsFunc(l.actor.world.history.Batches, func(b *Batch) bool { return b.ID == batch && b.Grows })
+	})
+	return grows
 }
 
 // seal completes the batches whose creator has not finished.
@@ -224,7 +247,7 @@ func (j *judgement) members(b *Batch) (members []*Job) {
 }
 
 // overBy reports whether a member had ended when the job at the end of its batch began: it was done, or no run of it was under way or began later. Runs that
-// do not count are those of processes that have lost the job, those of a cancelled batch that were handed back, and those after dead jobs were requeued.
+// do not count are those of processes that have lost the job, those of a cancelled batch that were handed back, and those after the dead member was requeued.
 func (j *judgement) overBy(m *Job, at time.Time) bool {
 	for _, r := range m.Begins {
 		if r.Outcome == OK && !r.Ended.After(at) {
@@ -234,11 +257,34 @@ func (j *judgement) overBy(m *Job, at time.Time) bool {
 	for _, r := range m.Begins {
 		switch {
 		case !r.Ended.IsZero() && !r.Ended.After(at):
-		case r.Begun.After(at) && !j.acted(r.Begun.Add(-time.Hour), r.Begun, func(d *Done) bool { return d.Name == r.Queue }, Requeue):
+		case r.Begun.After(at) && !j.requeued(m, at, r):
 			return false
 		case !r.Begun.After(at) && !j.troubled(r.Process, r.Begun, at) && !(j.cancelledBatch(m.Batch) && handedBack(r, at)):
 			return false
 		}
 	}
 	return true
+}
+
+// requeued reports whether a member may run although its batch has ended: it had run before, so that it may have been dead, and was requeued since. Or this is
+// true of the item that the member follows, or that has added it.
+func (j *judgement) requeued(m *Job, ended time.Time, next Run) bool {
+	again := slices.ContainsFunc(m.Begins, func(r Run) bool {
+		return !r.Begun.After(ended) && j.acted(r.Begun, next.Begun, func(d *Done) bool { return d.Name == r.Queue }, Requeue)
+	})
+	if item := j.Jobs[itemOf(m.Key)]; !again && item != nil && item != m {
+		for _, r := range item.Begins {
+			again = again || r.Begun.After(ended) && !r.Begun.After(next.Begun) && j.requeued(item, ended, r)
+		}
+	}
+	return again
+}
+
+// itemOf returns the key of the item of a batch to which a member goes back: b1/2 of b1/2/0 and b1/2+x.
+func itemOf(key string) string {
+	batch, rest, _ := strings.Cut(key, "/")
+	if at := strings.IndexAny(rest, "/+"); at >= 0 {
+		rest = rest[:at]
+	}
+	return batch + "/" + rest
 }

@@ -110,6 +110,8 @@ func TestTheJudgeKnowsWhenABatchMayEnd(t *testing.T) {
 		{"one begins later", []Run{run(live, 12, 13, OK)}, false, nil, true, early},
 		{"one is tried again later", []Run{run(live, 1, 2, Failed), run(live, 12, 13, OK)}, false, nil, true, early},
 		{"one is requeued, and Done follows", []Run{run(live, 1, 2, Discarded), run(live, 12, 13, OK)}, false, &Done{Act: Act{Do: Requeue, Name: queueA}, Begun: at(11), Ended: at(11)}, true, ""},
+		{"one is requeued on another queue", []Run{run(live, 1, 2, Discarded), run(live, 12, 13, OK)}, false, &Done{Act: Act{Do: Requeue, Name: queueB}, Begun: at(11), Ended: at(11)}, true, early},
+		{"one never ran and is requeued", []Run{run(live, 12, 13, OK)}, false, &Done{Act: Act{Do: Requeue, Name: queueA}, Begun: at(11), Ended: at(11)}, true, early},
 		{"the run of a killed worker has not ended", []Run{run(&Process{Name: "worker-2.1", Gone: at(2), Killed: true}, 1, 0, Unended), run(live, 4, 5, OK)}, false, nil, true, ""},
 		{"it was cancelled", []Run{run(live, 1, 4, CutOff)}, false, cancelled, false, ""},
 		{"it was cancelled, and one still runs", []Run{run(live, 1, 11, CutOff)}, false, cancelled, false, early},
@@ -139,6 +141,34 @@ func TestTheJudgeKnowsWhenABatchMayEnd(t *testing.T) {
 		}
 		if got := j.found.Kinds(); !slices.Equal(got, want) {
 			t.Errorf("%s: the judge found %v, want %v", c.name, got, want)
+		}
+	}
+}
+
+// An item of a batch is dead, and the batch ends at 10:10. The item is requeued at 10:11 and is done: what follows it runs later, and so does what it adds.
+func TestTheJudgeKnowsWhatARequeuedItemAdds(t *testing.T) {
+	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return began.Add(10*time.Minute + time.Duration(seconds)*time.Second) }
+	live := &Process{Name: "worker-1.1", Begun: began}
+	for _, key := range []string{"b1/0+x", "b1/0/1", "b1/0/5/1"} {
+		for _, requeued := range []bool{false, true} {
+			h := &History{Jobs: map[string]*Job{}, Began: began, Batches: []*Batch{{ID: "b1", Offered: began, Complete: at(0)}}}
+			add := func(key string, runs ...Run) {
+				h.Jobs[key] = &Job{Key: key, ID: key, Queue: queueA, Offered: began, Accepted: at(0), Begins: runs}
+			}
+			add("b1/0", Run{Process: live, Fence: 1, Queue: queueA, Begun: at(1), Ended: at(2), Outcome: Discarded})
+			if requeued {
+				h.Acts = []*Done{{Act: Act{Do: Requeue, Name: queueA}, Begun: at(11), Ended: at(11)}}
+				h.Jobs["b1/0"].Begins = append(h.Jobs["b1/0"].Begins, Run{Process: live, Fence: 2, Queue: queueA, Begun: at(11), Ended: at(12), Outcome: OK})
+			}
+			add(key, Run{Process: live, Fence: 3, Queue: queueB, Begun: at(13), Ended: at(14), Outcome: OK})
+			add("b1#ended", Run{Process: live, Fence: 4, Queue: queueA, Begun: at(10), Ended: at(11), Outcome: OK})
+			add("b1#done", Run{Process: live, Fence: 5, Queue: queueA, Begun: at(15), Ended: at(16), Outcome: OK})
+			j := &judgement{History: h, snapshot: &snapshot{}}
+			j.checkBatches()
+			if got := j.found.Kinds(); len(got) == 0 != requeued {
+				t.Errorf("%s, and its item was requeued: %v: the judge found %v", key, requeued, j.found)
+			}
 		}
 	}
 }

@@ -10,6 +10,15 @@ func TestThePlanForTheCursorOfAPlacement(t *testing.T) { holds(t, "testdata/curs
 // In this plan half of the replies to an enqueuer are lost for some seconds.
 func TestThePlanForTheNumberOfACall(t *testing.T) { holds(t, "testdata/caller.json") }
 
+// An item of a batch is followed by a member in another queue, which is paused. Nothing but the item shows the batch's home that this queue has members.
+func TestThePlanForAMemberThatWasCarried(t *testing.T) { holds(t, "testdata/carried.json") }
+
+// In this plan half of the replies to the creator of a batch are lost, so that it sends the items again.
+func TestThePlanForThePositionOfAnItem(t *testing.T) { holds(t, "testdata/position.json") }
+
+// Dead members of batches that have ended are requeued, and then are done.
+func TestThePlanForTheJobEndedOfABatch(t *testing.T) { holds(t, "testdata/ended.json") }
+
 // holds runs a plan three times: chime draws random numbers.
 func holds(t *testing.T, file string) {
 	t.Helper()

@@ -51,7 +51,7 @@ const (
 	EnqueueOnce  Verb = "enqueue once"  // a job with an ID that the same act of another process may have enqueued
 	EnqueueGroup Verb = "enqueue group" // N jobs of a group; Name is the group
 	Follow       Verb = "follow"        // N jobs with OnDone
-	AddBatch     Verb = "batch"         // a batch of N members
+	AddBatch     Verb = "batch"         // a batch of N members; Name is its shape
 	CancelBatch  Verb = "cancel batch"  // the N-th batch before the last one
 	Cancel       Verb = "cancel"        // a job that was enqueued
 	DeleteJobs   Verb = "delete jobs"   // the N jobs that were enqueued last
@@ -173,8 +173,8 @@ func NewPlan(seed uint64, rounds int) Plan {
 		}
 		p.Rests = append(p.Rests, begin+round+pause)
 		p.addActs(r, begin)
-		p.addBatches(ofBatches, begin)
 		p.addFaults(r, begin, kinds[(seed*uint64(rounds)+uint64(i))%uint64(len(kinds))])
+		p.addBatches(ofBatches, begin)
 	}
 	if r.IntN(2) == 0 && rounds > 1 { // a new deployment prunes
 		p.Actors = append(p.Actors, Actor{Name: "scheduler-new", Role: Scheduler, Begin: at(r, p.Nights[0].To), Version: 2})
@@ -263,11 +263,29 @@ func (p *Plan) addActs(r *rand.Rand, begin time.Duration) {
 	}
 }
 
-// addBatches adds the batches of a round, and lets their homes go back in some rounds.
+// addBatches adds the batches of a round: by chance, and while faults are active. Dead members are requeued before the round ends. In some rounds the homes of
+// batches go back.
 func (p *Plan) addBatches(r *rand.Rand, begin time.Duration) {
 	clients := p.names(Client)
+	add := func(at time.Duration) {
+		act := Act{At: at, By: pick(r, clients...), Do: AddBatch, N: 1 + r.IntN(12)}
+		if r.IntN(3) == 0 {
+			act.Name, act.N = shapeChains, 1+r.IntN(3)
+		}
+		p.Acts = append(p.Acts, act)
+	}
 	for range r.IntN(5) {
-		p.Acts = append(p.Acts, Act{At: at(r, begin), By: pick(r, clients...), Do: AddBatch, N: 1 + r.IntN(12)})
+		add(at(r, begin))
+	}
+	for _, f := range p.Faults {
+		if f.At >= begin && f.For > 0 && r.IntN(3) == 0 {
+			add(f.At + time.Duration(r.Int64N(int64(f.For))).Truncate(100*time.Millisecond))
+		}
+	}
+	for _, queue := range []string{queueA, queueB, queueLimited} {
+		if r.IntN(2) == 0 {
+			p.Acts = append(p.Acts, Act{At: begin + round + time.Minute, By: pick(r, clients...), Do: Requeue, Name: queue})
+		}
 	}
 	for range r.IntN(2) {
 		p.Acts = append(p.Acts, Act{At: at(r, begin), By: pick(r, clients...), Do: CancelBatch, N: r.IntN(2)})
