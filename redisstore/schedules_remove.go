@@ -35,22 +35,34 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 		return false, s.bad
 	}
 	name := r.Name
+	var began time.Time
 	for range maxMovesFollowed {
 		homes, err := s.homes(ctx, name)
 		if err != nil || homes[0].queue == "" {
 			return found, err
 		}
-		found = true
 		there, err := s.copyAt(ctx, name, homes[0])
 		if err != nil {
-			return found, err
+			return true, err
 		}
+		// A later definition than the one to delete was moved here, or created. In the latter case the one to delete is gone. That may be the work of this
+		// call: the reply to an earlier step was lost, and the client has sent it again.
+		if found && there.kind == definitionCopy && there.created.After(began) {
+			if r.Waiting {
+				err = s.deleteWaiting(ctx, name, []string{homes[0].queue})
+			}
+			return true, err
+		}
+		found = true
 		if there.kind == definitionCopy && r.Revision != 0 && there.revision != r.Revision {
 			return found, failure("remove schedule", name, protocol.ErrConflict)
 		}
 		now, err := s.client.Time(ctx).Result()
 		if err != nil {
 			return false, failure("read the time to delete schedule", name, err)
+		}
+		if began.IsZero() {
+			began = now
 		}
 		prunes := r.Owner.Name != ""
 		if err := s.noteIntent(ctx, name, r.Owner.Name, there.created, now); err != nil {

@@ -20,10 +20,11 @@ import (
 
 	"github.com/chimejobs/chime/internal/faultproxy"
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/internal/simredis"
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// These tests record what several clients do at once on a real server, while replies and calls are lost and connections end, and let a solver judge the
+// These tests record what several clients do at once on a server, while replies and calls are lost and connections end, and let a solver judge the
 // history: porcupine searches for an order of the operations that explains every result, in which each operation happens at one moment between its call
 // and its return. The models know what is promised, and nothing of the scripts.
 //
@@ -37,6 +38,14 @@ type linear struct {
 	mu         sync.Mutex
 	operations []porcupine.Operation
 	unknown    int
+}
+
+// epoch returns how many times n operations have been recorded. Names that contain it are used for a short time: then each name has a short history, and the
+// few operations with an unknown outcome in it are soon out of the way. Each of them doubles the work of the solver, for it may happen until the end.
+func (l *linear) epoch(n int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.operations) / n
 }
 
 // anUnknown is the output of an operation whose outcome is unknown.
@@ -62,8 +71,9 @@ func (l *linear) record(client int, input any, do func() any) any {
 // judge fails the test if no order of the operations explains them.
 func (l *linear) judge(model porcupine.Model) {
 	l.t.Helper()
-	l.t.Logf("%d operations, %d with an unknown outcome", len(l.operations), l.unknown)
+	began := time.Now()
 	result, _ := porcupine.CheckOperationsVerbose(model, l.operations, 2*time.Minute)
+	l.t.Logf("%d operations, %d with an unknown outcome, judged in %v", len(l.operations), l.unknown, time.Since(began).Round(time.Millisecond))
 	switch result {
 	case porcupine.Ok:
 	case porcupine.Unknown:
@@ -138,26 +148,50 @@ func (h *dialHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	return next
 }
 
-// linearly runs clients on one server under faults until each has carried out n steps.
+// onEachServer runs a test on a real server and on the simulated one.
+func onEachServer(t *testing.T, test func(t *testing.T, address string)) {
+	t.Run("redis", func(t *testing.T) { test(t, redistest.Start(t, redistest.Options{}).Addr()) })
+	t.Run("simulated", func(t *testing.T) {
+		server := simredis.New()
+		if err := server.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(server.Close)
+		test(t, server.Addr())
+	})
+}
+
+// linearly runs clients on one real server under faults until each has carried out n steps.
 func linearly(t *testing.T, clients, n int, step func(ctx context.Context, l *linear, c *linearClient)) *linear {
 	t.Helper()
-	server := redistest.Start(t, redistest.Options{})
+	return linearlyOn(t, redistest.Start(t, redistest.Options{}).Addr(), clients, n, step)
+}
+
+// linearlyOn is linearly on the server with an address.
+func linearlyOn(t *testing.T, address string, clients, n int, step func(ctx context.Context, l *linear, c *linearClient)) *linear {
+	t.Helper()
+	connect := func(options redis.Options) *redis.Client {
+		client := redis.NewClient(&options)
+		t.Cleanup(func() { _ = client.Close() })
+		return client
+	}
 	l := &linear{t: t, began: time.Now()}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
+	loader := connect(redis.Options{Addr: address})
 	for _, script := range redisstore.Scripts() {
-		if err := server.Client(nil).ScriptLoad(t.Context(), script).Err(); err != nil {
+		if err := loader.ScriptLoad(t.Context(), script).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var faults, all sync.WaitGroup
 	for number := range clients {
-		proxy := faultproxy.Start(t, server.Addr())
+		proxy := faultproxy.Start(t, address)
 		for _, script := range redisstore.Scripts() {
 			proxy.Learn(script)
 		}
-		client := server.Client(&redis.Options{Addr: proxy.Addr(), MaxRetries: []int{3, -1}[number%2], ContextTimeoutEnabled: true})
+		client := connect(redis.Options{Addr: proxy.Addr(), MaxRetries: []int{3, -1}[number%2], ContextTimeoutEnabled: true})
 		dials := &dialHook{}
 		client.AddHook(dials)
 		c := &linearClient{number: number, dials: dials, store: redisstore.New(client, redisstore.Options{Logger: slog.New(slog.DiscardHandler)}), random: rand.New(rand.NewPCG(seed, uint64(number)))}
