@@ -44,6 +44,7 @@ var guards = []guard{
 	{"job Ended of a batch, in a simulation", "redisstore/scripts/batches/end_batch.lua", "local ends = not record.ended", "local ends = true", "internal/sim", "TestThePlanForTheJobEndedOfABatch"},
 	{"number of a caller's call, in a simulation", "redisstore/scripts/jobs/enqueue.lua", "local again = ahead == 0", "local again = false", "internal/sim", "TestThePlanForTheNumberOfACall"},
 	{"term of a leader", "redisstore/scripts/leader/lead.lua", "then term = term + 1 end", "then end", "tests/real", "TestTermsOfLeadersAreLinearizable"},
+	{"revision to change, judged by a solver", "redisstore/scripts/schedules/declare.lua", "declared.expected ~= '' and declared.expected ~= h.revision)", "false)", "tests/real", "TestAPutWithARevisionIsACompareAndSet"},
 	{"job of an ID that exists", "redisstore/scripts/jobs/enqueue.lua", "(again or stored[id] or", "(again or", "tests/real", "TestIDsAreLinearizable"},
 	{"number of a caller's call", "redisstore/scripts/jobs/enqueue.lua", "local again = ahead == 0", "local again = false", "redisstore", "TestStore/ARepeatedEnqueueCallAddsNothing"},
 	{"number of a seal", "redisstore/scripts/jobs/seal.lua", "if at == seal then return { now_us, NEVER } end", "", "redisstore", "TestStore/ASealedCallIsCarriedOutBeforeOrNever"},
