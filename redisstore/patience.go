@@ -137,10 +137,8 @@ func (s *store) runBriefly(ctx context.Context, calls ...call) []*redis.Cmd {
 	return cmds
 }
 
-// runWithin is run for calls that end after protocol.BriefCall, and that are sent again with more time if they have no answer then.
+// runWithin is run for a call whose ctx ends after protocol.BriefCall, and which is sent again with more time if it has no answer then.
 func (s *store) runWithin(ctx context.Context, calls ...call) []*redis.Cmd {
-	ctx, cancel := context.WithTimeout(ctx, protocol.BriefCall)
-	defer cancel()
 	return s.run(ctx, s.patience.brief, calls...)
 }
 

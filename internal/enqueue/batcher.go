@@ -31,7 +31,7 @@ type batcher struct {
 	// ahead is how far the store's clock was ahead of this process's at the last answer, in ns: an estimate, for information only.
 	ahead atomic.Int64
 
-	first atomic.Pointer[sharedDeadline] // of the first attempts of calls that begin now
+	first, brief sharedDeadline // of the first attempts of calls that begin now; brief: of brief calls
 
 	mu     sync.Mutex
 	queues recent.Map[protocol.Partition, *partitionQueue]
@@ -39,12 +39,6 @@ type batcher struct {
 	outcomes outcomes
 
 	spare sync.Pool // *pending; not shared with other batchers, for tests in bubbles of fake time
-}
-
-// A sharedDeadline is a ctx that many first attempts share, because a timer for each would be expensive.
-type sharedDeadline struct {
-	ctx   context.Context
-	began time.Time
 }
 
 func newBatcher(store protocol.Store, timeout time.Duration, log *slog.Logger, trouble func(string, error)) *batcher {
@@ -205,7 +199,7 @@ func (b *batcher) sendBriefly(queues []*partitionQueue, now time.Time) {
 		return
 	}
 	queues[0].call.Brief = true
-	open := b.attempt(b.deadline(now), queues)
+	open := b.attempt(b.brief.after(protocol.BriefCall, now), queues)
 	queues[0].call.Brief = false
 	if len(open) > 0 {
 		go func() { b.sendAll(b.sendAgain(queues, open, now)) }()
@@ -265,7 +259,7 @@ func notSent(waited time.Duration, last error) error {
 // send sends the calls of queues in one round trip. It sends calls that failed again, until each has its outcome. It returns the queues for which
 // the caller still sends.
 func (b *batcher) send(queues []*partitionQueue, began time.Time) []*partitionQueue {
-	open := b.attempt(b.deadline(began), queues)
+	open := b.attempt(b.first.after(b.timeout, began), queues)
 	if len(open) == 0 {
 		return queues
 	}
@@ -295,18 +289,6 @@ func (b *batcher) sendAgain(queues, open []*partitionQueue, began time.Time) []*
 		}
 	}
 	return queues
-}
-
-// deadline returns the ctx of a first attempt that begins now: it ends after SendTimeout, or up to an eighth earlier.
-func (b *batcher) deadline(now time.Time) context.Context {
-	shared := b.first.Load()
-	if shared == nil || now.Sub(shared.began) > b.timeout/8 {
-		ctx, cancel := context.WithDeadline(context.Background(), now.Add(b.timeout))
-		context.AfterFunc(ctx, cancel) // not earlier: attempts that began before may still use it
-		shared = &sharedDeadline{ctx: ctx, began: now}
-		b.first.Store(shared)
-	}
-	return shared.ctx
 }
 
 // attempt sends the calls of queues once. It returns the queues whose calls still have no outcome.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,6 +22,9 @@ type briefStore struct {
 
 func (s *briefStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
 	s.calls = append(s.calls, calls[0])
+	if end, ok := ctx.Deadline(); calls[0].Brief && (!ok || time.Until(end) > protocol.BriefCall || time.Until(end) < protocol.BriefCall*7/8) {
+		panic("the ctx of a brief call does not end in time")
+	}
 	if s.hangs.Load() {
 		time.Sleep(protocol.BriefCall) // fake time
 		return []protocol.EnqueueAnswer{{Err: context.DeadlineExceeded}}
@@ -54,8 +58,8 @@ func TestACallerWhoseCtxMayEndSendsABriefCall(t *testing.T) {
 		time.AfterFunc(protocol.BriefCall/4, cancel)
 		began := time.Now()
 		err := enqueue(ctx)
-		if took := time.Since(began); !errors.Is(err, context.Canceled) || took != protocol.BriefCall {
-			t.Errorf("with a store that hangs: %v after %v, want context.Canceled after %v", err, took, protocol.BriefCall)
+		if took := time.Since(began); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "outcome unknown") || took != protocol.BriefCall {
+			t.Errorf("with a store that hangs: %v after %v, want context.Canceled after %v, and that the outcome is unknown", err, took, protocol.BriefCall)
 		}
 		store.hangs.Store(false)
 		time.Sleep(10 * time.Second) // fake time

@@ -74,7 +74,7 @@ type EnqueueCall struct {
 	Number    int64
 	Items     []EnqueueItem
 	Ticket    EnqueueTicket // of the answer to the caller's last call to the partition, if it was answered
-	Brief     bool          // with Ticket.Brief: the call ends after BriefCall, answered or not
+	Brief     bool          // with Ticket.Brief: ctx ends after BriefCall at most, and the call ends with it, answered or not
 }
 
 // BriefCall is how long a Brief call lasts at most.
