@@ -107,7 +107,7 @@ func (s *store) enqueueOneCall(c *protocol.EnqueueCall) call {
 	call := beginCall(&enqueueOneScript, len(keys.enqueueOne), keys.enqueueOne...)
 	item := &c.Items[0]
 	call.buffer.texts = append(call.buffer.texts[:0], textOf(item.Body))
-	call.args = append(call.args, c.Caller, scoreAfter(c), &item.ID, &call.buffer.texts[0])
+	call.args = append(call.args, &c.Caller, scoreAfter(c), &item.ID, &call.buffer.texts[0])
 	return call
 }
 

@@ -38,8 +38,16 @@ func (f *fewPace) isPlain(session string) bool {
 	return seen != nil && *seen == session
 }
 
-// plainModes are the values of ARGV[4] of work_few.lua for such a session.
-var plainModes = map[string]string{"0": "0p", "1": "1p", "3": "3p", "4": "4p"}
+// A fewMode is ARGV[4] of work_few.lua.
+type fewMode struct {
+	name  string
+	plain bool
+}
+
+// fewModes are the arguments: storing a string in an any allocates.
+var fewModes = map[fewMode]any{
+	{"0", false}: "0", {"1", false}: "1", {"3", false}: "3", {"4", false}: "4", {"0", true}: "0p", {"1", true}: "1p", {"3", true}: "3p", {"4", true}: "4p",
+}
 
 // tries reports whether the next call tries.
 func (f *fewPace) tries() bool { return f.skips.Load() <= 0 || f.skips.Add(-1) < 0 }
@@ -71,14 +79,11 @@ func isFew(c *protocol.WorkCall) bool {
 func (s *store) workFewCall(c *protocol.WorkCall) call {
 	keys := s.hotKeys(c.Partition)
 	call := beginCall(&workFewScript, 1+len(keys.workFew), keys.inflight(c.Session))
-	mode := sleeps(c)
-	if mode == "1" && c.Take <= fewTaken && c.Ahead == 0 {
-		mode = "4"
+	mode := fewMode{name: sleeps(c), plain: keys.few.isPlain(c.Session)}
+	if mode.name == "1" && c.Take <= fewTaken && c.Ahead == 0 {
+		mode.name = "4"
 	}
-	if keys.few.isPlain(c.Session) {
-		mode = plainModes[mode]
-	}
-	args := append(append(call.args, keys.workFew...), c.Number, c.Number-1, min(max(c.Take-c.Ahead, 0), fewTaken), mode, c.Worker,
+	args := append(append(call.args, keys.workFew...), &c.Number, c.Number-1, min(max(c.Take-c.Ahead, 0), fewTaken), fewModes[mode], &c.Worker,
 		s.holderOf(c.Worker, c.Beside))
 	for i := range c.Settle {
 		args = append(args, &c.Settle[i].ID)

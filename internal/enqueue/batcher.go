@@ -54,7 +54,7 @@ func (b *batcher) single() *pending {
 	p, _ := b.spare.Get().(*pending)
 	if p == nil {
 		p = newPending()
-		p.items = p.one[:]
+		p.items, p.alone[0] = p.one[:], p
 	}
 	return p
 }

@@ -138,7 +138,7 @@ func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing
 		return false, err
 	}
 	partition := [1]protocol.Partition{{Queue: queue, Index: protocol.PartitionOf(p.one[0].ID, n)}}
-	e.batcher.post(partition[:], []*pending{p}, senderFor(ctx))
+	e.batcher.post(partition[:], p.alone[:], senderFor(ctx))
 	if err := e.wait(ctx, p); err != nil {
 		return false, err // p may still be in a call: it is not reused
 	}

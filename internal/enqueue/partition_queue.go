@@ -126,11 +126,13 @@ func (q *partitionQueue) deliver(b *batcher, existing []bool, full []error) {
 			}
 		}
 		items := p.carriedOut(part.from, part.to)
-		if at+n > len(existing) {
-			existing = make([]bool, at+n)
-		}
-		if answers := answersOf(part, existing[at:at+n], true); slices.Contains(answers, true) {
-			p.exist(part.from, answers)
+		if len(existing) > 0 || len(part.known) > 0 { // else none existed
+			if at+n > len(existing) {
+				existing = make([]bool, at+n)
+			}
+			if answers := answersOf(part, existing[at:at+n], true); slices.Contains(answers, true) {
+				p.exist(part.from, answers)
+			}
 		}
 		at += n
 		if part.to == len(p.items) {

@@ -27,8 +27,9 @@ type pending struct {
 	delivered  int // of these, the items of calls that have succeeded while others were left to send
 	since      time.Time
 
-	one  [1]protocol.EnqueueItem
-	room wire.Bodies // for the body of a single item
+	one   [1]protocol.EnqueueItem
+	alone [1]*pending // itself, with a single item
+	room  wire.Bodies // for the body of a single item
 }
 
 // The fates of a pending.
