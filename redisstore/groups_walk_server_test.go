@@ -182,7 +182,7 @@ func groupOperations(seed uint64, n int) []groupmodel.Operation {
 // the plain model allows. CHIME_WALK="<seeds> <operations> <first seed> <n>" sets other seeds; then the groups and the keys are compared after every n
 // operations, and after each one of a seed that fails.
 func TestRandomCallsOfGroupsAreThoseOfTheModel(t *testing.T) {
-	seeds, length, every := long.Draw(4, 240), 150, 10
+	seeds, length, every := long.Draw(5, 240), 150, 10
 	if text := os.Getenv("CHIME_WALK"); text != "" {
 		var n, first uint64
 		if _, err := fmt.Sscan(text, &n, &length, &first, &every); err != nil {

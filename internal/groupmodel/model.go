@@ -233,7 +233,11 @@ func (m *Model) reasons(g *group, now int64) (why []Why) {
 		why = append(why, ByRunning)
 	}
 	if rule.Starts > 0 && m.keeps(Starts) {
-		if g.starts.passed(now, rule.Per); g.starts.count() >= rule.Starts {
+		before := len(g.starts)
+		if g.starts.passed(now, rule.Per); !m.keeps(LaterStartsCount) && 2*len(g.starts)-1 <= before && before > len(g.starts) && len(g.starts) > 1 {
+			g.starts = g.starts[len(g.starts)-1:]
+		}
+		if g.starts.count() >= rule.Starts {
 			why = append(why, ByStarts)
 		}
 	}

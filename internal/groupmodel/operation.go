@@ -132,9 +132,11 @@ type profile struct {
 	sessions int
 	rules    []Rule
 	newest   bool // of the flights the newest ones end, so that the others are slow
+	paced    bool // most calls are those of paced
 }
 
-// profiles are walks of all calls, of shares, of ordered groups, and of a queue with few jobs, which is deleted again and again.
+// profiles are walks of all calls, of shares, of ordered groups, of a queue with few jobs, which is deleted again and again, and of groups with several
+// starts within one Per, of which some have ended while others count.
 var profiles = []profile{
 	{map[Kind]int{
 		enqueue: 20, enqueueMany: 6, replace: 6, take: 22, takeServing: 4, takeAgain: 3, done: 10, fail: 6, snooze: 3, die: 3, park: 2, back: 5, late: 2,
@@ -145,22 +147,25 @@ var profiles = []profile{
 		{Weight: 3}, {Weight: 1000}, {Weight: 2, Running: 2}, {Running: 1}, {Running: 3}, {Running: NoLimit}, {Starts: 3, Per: per}, {Starts: NoLimit},
 		{Starts: 1, Per: per, Running: 2}, {Ordered: On}, {Ordered: Off}, {Waiting: 3}, {Waiting: NoLimit}, {},
 		{Weight: -1}, {Running: 2, Ordered: On}, {Per: per},
-	}, false},
+	}, false, false},
 	{map[Kind]int{enqueue: 10, enqueueMany: 25, take: 25, done: 35, back: 2, setGroup: 1, pauseGroup: 1, resumeGroup: 3, purgeGroup: 1},
-		80, 3, 1, []Rule{{Weight: 1}, {Weight: 2}, {Weight: 5}, {Weight: 3}, {Running: 2}}, true},
+		80, 3, 1, []Rule{{Weight: 1}, {Weight: 2}, {Weight: 5}, {Weight: 3}, {Running: 2}}, true, false},
 	{map[Kind]int{
 		enqueue: 10, enqueueMany: 10, replace: 6, take: 25, takeServing: 5, done: 6, fail: 6, snooze: 5, die: 3, park: 4, back: 3, serve: 3, crash: 8, reap: 14,
 		cancel: 4, remove: 3, requeue: 6, setGroups: 1, advance: 14, stepBack: 1, setGroup: 1, sweep: 2, verify: 1,
-	}, 14, 2, 2, []Rule{{Ordered: On}, {Ordered: On}, {Ordered: On, Starts: 4, Per: per}, {Starts: 2, Per: per}, {Running: 2}}, false},
+	}, 14, 2, 2, []Rule{{Ordered: On}, {Ordered: On}, {Ordered: On, Starts: 4, Per: per}, {Starts: 2, Per: per}, {Running: 2}}, false, false},
 	{map[Kind]int{
 		enqueue: 12, replace: 3, take: 12, takeServing: 3, takeAgain: 2, done: 8, fail: 3, die: 1, park: 2, back: 2, late: 1, crash: 5, reap: 9, cancel: 4, remove: 9,
 		requeue: 3, setGroup: 3, setGroups: 1, resetGroup: 1, pauseGroup: 1, resumeGroup: 2, purge: 3, purgeGroup: 1, sweep: 2, verify: 1, deleteQueue: 12,
 		advance: 12, stepBack: 1,
-	}, 1, 2, 2, []Rule{{Weight: 3}, {Running: 1}, {Starts: 1, Per: per}, {Ordered: On}, {}}, false},
+	}, 1, 2, 2, []Rule{{Weight: 3}, {Running: 1}, {Starts: 1, Per: per}, {Ordered: On}, {}}, false, false},
+	{map[Kind]int{
+		enqueueMany: 10, take: 10, takeAgain: 4, done: 30, fail: 4, back: 4, setGroups: 4, sweep: 4, verify: 4, advance: 10, stepBack: 2,
+	}, 60, 1, 2, []Rule{{Starts: 4, Per: per}, {Starts: 8, Per: per}, {Starts: 40, Per: per}}, false, true},
 }
 
 // manyDue is a walk with more jobs that are due at once than a take moves into line.
-var manyDue = profile{map[Kind]int{enqueueMany: 1, take: 4, done: 2, advance: 2}, 2, 2, 1, nil, false}
+var manyDue = profile{map[Kind]int{enqueueMany: 1, take: 4, done: 2, advance: 2}, 2, 2, 1, nil, false, false}
 
 // Operations returns n random operations. Every sixteenth seed has many jobs that are due at once.
 func Operations(seed uint64, n int) []Operation {
@@ -177,7 +182,14 @@ func Operations(seed uint64, n int) []Operation {
 	}
 	ops := make([]Operation, n)
 	for i := range ops {
-		ops[i] = p.operation(random, bag[random.IntN(len(bag))])
+		switch {
+		case p.paced && i == 0:
+			ops[i] = p.operation(random, setGroups)
+		case p.paced && random.IntN(4) > 0:
+			ops[i] = p.pacedOperation(random, i)
+		default:
+			ops[i] = p.operation(random, bag[random.IntN(len(bag))])
+		}
 	}
 	return ops
 }
@@ -186,6 +198,23 @@ func Operations(seed uint64, n int) []Operation {
 var kinds = []Kind{
 	enqueue, enqueueMany, replace, take, takeServing, takeAgain, done, fail, snooze, die, park, back, late, serve, crash, reap, cancel, remove, requeue,
 	setGroup, setGroups, resetGroup, pauseGroup, resumeGroup, purge, purgeGroup, sweep, verify, deleteQueue, advance, stepBack,
+}
+
+// pacedOperation returns calls that start jobs one by one, and then as many as the rule allows when the first of these starts have ended.
+func (p profile) pacedOperation(random *rand.Rand, i int) Operation {
+	switch i %= 12; {
+	case i == 0:
+		o := p.operation(random, enqueueMany)
+		o.N = 10
+		return o
+	case i == 10:
+		return Operation{Kind: advance, After: per/2 + random.Int64N(per/2)}
+	case i == 11:
+		return Operation{Kind: take, Session: "s0", N: 10}
+	case i%2 == 1:
+		return Operation{Kind: take, Session: "s0", N: 1}
+	}
+	return Operation{Kind: advance, After: 1 + random.Int64N(per/6)}
 }
 
 func (p profile) operation(random *rand.Rand, kind Kind) (o Operation) {

@@ -42,6 +42,7 @@ const (
 const (
 	Running           Promise = "a group never has more flights than Running"
 	Starts            Promise = "a group never starts more than Starts within Per"
+	LaterStartsCount  Promise = "of the starts of a group the later ones count when the earlier ones have ended"
 	StartGivenBack    Promise = "a job that is given back unbegun returns its start"
 	LaterIsNow        Promise = "a start that is later than the clock counts as of now"
 	Paused            Promise = "a paused group starts nothing"
@@ -88,7 +89,8 @@ var Promises = []Promise{
 	TurnGivenBack, Thirds,
 	FirstPlaceFirst, PlacesAscend, BackKeepsPlace, ReapKeepsPlace, ServeKeepsPlace, RetryLosesPlace, DueInOrder, DueInSteps, RequeueFirst,
 	ReplaceInLine, ReplaceMoves, ReplaceAfter, PurgeSparesBegun, PurgeOfOneGroup,
-	Running, Starts, StartGivenBack, LaterIsNow, Paused, Waiting, OwnRule, QueueRule, NoLimitHolds, ResetKeepsPause, PauseKeepsRule, InvalidRules,
+	Running, Starts, LaterStartsCount, StartGivenBack, LaterIsNow, Paused, Waiting, OwnRule, QueueRule, NoLimitHolds, ResetKeepsPause, PauseKeepsRule,
+	InvalidRules,
 	OrderedFlight, OrderedRetry, OrderedSnooze, OrderedParked, OrderedSuspect, OrderedBack, OrderedResumes, DeadEndsBlocker, CancelEndsBlocker,
 	ReplaceEndsBlock,
 	FlightsUntilReaped, FlightsEnd, LateSettlement, CancelledFlightEnd, SecondCrashHeld, ThirdCrashDead,
