@@ -602,6 +602,30 @@ func TestSuspectsOfAnOrderedGroup(t *testing.T) {
 	})
 }
 
+// A take gets jobs for its free slots alone if the rule of the queue lets none be taken ahead, and another call gets the next ones, in the same order.
+func TestATakeAheadOfGroupsThatLetNoneBeTakenAhead(t *testing.T) {
+	for _, rule := range []string{"0 0 100 1000 0 0 0", "0 0 0 0 1 0 0"} {
+		t.Run(rule, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.setRule("\x01*", rule)
+				for _, group := range strings.Split("abcdefgh", "") {
+					b.Enqueue(several(group, 2)...)
+				}
+				if answer := b.Work("s", protocol.WorkCall{Take: 20, Ahead: 20}); len(answer.Taken) > 0 || !answer.More {
+					b.Errorf("without a free slot taken %s, more %v", storesuite.IDs(answer.Taken), answer.More)
+				}
+				b.Want("taken for two slots", storesuite.IDs(b.Work("s", protocol.WorkCall{Take: 20, Ahead: 18}).Taken), "a1 b1")
+				b.wantSoundLine("taken for two slots")
+				b.Enqueue(storesuite.Job("plain1"), storesuite.Job("plain2"))
+				taken := b.Work("s", protocol.WorkCall{Take: 20, Ahead: 18}).Taken
+				b.Want("taken beside plain jobs", storesuite.IDs(taken), "plain1 c1 plain2")
+				b.Want("taken for the others", storesuite.IDs(b.Take("s", 5)), "d1 e1 f1 g1 h1")
+				b.wantSoundLine("taken for the others")
+			})
+		})
+	}
+}
+
 // Nothing of a group with a rule is taken ahead that would keep others from starting.
 func TestWhatGroupsWithRulesHaveTakenAhead(t *testing.T) {
 	for _, c := range []struct {

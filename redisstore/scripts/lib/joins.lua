@@ -65,8 +65,8 @@ local function split_due(all, list, left, due, places)
 end
 
 -- prepare_turns lets the jobs of all.joins wait in their groups, and reads the groups that may get n slots, also those whose next start has become
--- free. line, places, turns, groups, grules, opens: the keys.
-local function prepare_turns(all, n, line, places, turns, groups, grules, opens)
+-- free. slots, and what it returns: as read_turns. line, places, turns, groups, grules, opens: the keys.
+local function prepare_turns(all, n, slots, line, places, turns, groups, grules, opens)
   local names, open = {}, all.rules and redis.call('ZRANGEBYSCORE', opens, '-inf', whole(now_ms), 'LIMIT', '0', whole(MAX_ITEMS)) or {}
   for i, job in ipairs(all.joins) do names[i] = job.group end
   if all.rules and all.last > now_us + STEPPED_US then -- the clock stepped back: instants in opens may be further ahead than a Per
@@ -86,7 +86,7 @@ local function prepare_turns(all, n, line, places, turns, groups, grules, opens)
     add_waiting(all.of[job.group], job.lined)
   end
   for _, name in ipairs(names) do place_now(all, all.of[name], line) end
-  read_turns(all, n, turns, groups, grules, line, places)
+  return read_turns(all, n, slots, turns, groups, grules, line, places)
 end
 
 -- share_out divides n slots among jobs of ready, of due and of groups, in turn; sizes: how many there are of each; first: which of the three is first. Returns

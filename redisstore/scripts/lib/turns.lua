@@ -171,10 +171,17 @@ local function read_ranks(all, names, from, to, turns, groups, grules)
   return true
 end
 
--- read_turns reads the groups that may get n slots. turns, groups, grules, line, places: the keys.
-local function read_turns(all, n, turns, groups, grules, line, places)
+-- read_turns reads the groups that may get n slots, of which slots are free: the others are for jobs to take ahead. Returns how many slots groups may get:
+-- only the free ones if the queue's rule lets no job be taken ahead, because then nearly all groups would be read in vain. turns, groups, grules, line,
+-- places: the keys.
+local function read_turns(all, n, slots, turns, groups, grules, line, places)
   local names, of, list = {}, all.of, all.list
   all.known, all.many = #list, all.rules and redis.call('ZCARD', turns) > n -- known: how many groups of the list the call has changed, or may have
+  if all.rules and slots < n then
+    if not all.default then read_default(all, grules) end
+    if all.default.starts > 0 or all.default.ordered then n = slots end
+    if n == 0 then return 0 end
+  end
   all.shares, all.last_share = 0, nil
   local size = n < SHARES and n + SHARES or n
   local more = read_ranks(all, names, 0, size - 1, turns, groups, grules)
@@ -207,6 +214,7 @@ local function read_turns(all, n, turns, groups, grules, line, places)
   end
   if all.blocked then find_blockers(new, line, places) end
   for _, g in ipairs(new) do place_now(all, g, line) end
+  return n
 end
 
 -- file_group adds a group to the groups with as many flights and the same weight, in the order of tags. last: its tag is the last one. Returns their file.

@@ -63,14 +63,14 @@ elseif want > 0 and not paused then
     if grouped then
       -- a third of each, in turn; unused places of one list go to the others
       local fn, first, order, next_first = grouped.fn, (tonumber(state[8] or 0) or 0) % 3, nil, nil
-      fn.prepare_turns(grouped, left, LINE, PLACES, KEYS[31], KEYS[32], KEYS[33], KEYS[34])
+      local most = fn.prepare_turns(grouped, left, math.max(left - ahead, 0), LINE, PLACES, KEYS[31], KEYS[32], KEYS[33], KEYS[34])
       grouped.waits = grouped.w > 0 -- also if it is not the turn of groups, and no job of them is picked
       local alone = #ready + #due == 0 -- jobs of groups get all slots
       local nth, ahead_from = 0, left + 1 -- from which job of groups on they are taken ahead
       if alone then
-        order, counts, ahead_from = {}, { 0, 0, grouped.waits and left or 0 }, math.max(want - ahead - #ids + 1, 1)
+        order, counts, ahead_from = {}, { 0, 0, grouped.waits and most or 0 }, math.max(want - ahead - #ids + 1, 1)
       else
-        order, counts = fn.share_out(left, { #ready, #due, grouped.waits and left or 0 }, first)
+        order, counts = fn.share_out(left, { #ready, #due, grouped.waits and most or 0 }, first)
       end
       for i, list in ipairs(order) do
         if list == 2 then nth = nth + 1 end
