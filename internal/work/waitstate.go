@@ -192,6 +192,8 @@ func (w *waitState) worked(call *protocol.WorkCall, a *protocol.WorkAnswer, now 
 		w.next = earlier(w.next, now.Add(again))
 	}
 	switch {
+	case asked == 0 && call.Take > 0 && len(a.Taken) == 0:
+		w.stayAway() // no slot is free, and nothing is taken ahead: else it would call again at once, as long as its handlers run
 	case asked == 0, a.NotAhead:
 	case w.asleep || len(a.Taken) > 0 || len(a.Owed) > 0:
 		w.empty = 0

@@ -66,7 +66,7 @@ else
   end
 end
 
---- A member of a cancelled batch does not come back. Its settlement becomes that of a cancelled job here, before anything else reads it. So whoever cancels the
+-- A member of a cancelled batch does not come back. Its settlement becomes that of a cancelled job here, before anything else reads it. So whoever cancels the
 -- members finds each of them, in the order in which jobs move: delayed or parked, waiting, in flight.
 if annexes > 0 and #sends > 1 and not again then
   local function end_members()
