@@ -37,6 +37,7 @@ func (d *Dashboard) shownPages() map[string]page {
 		"calendar":              {"calendar", []string{"plan"}, View, site.Calendar},
 		"failures":              {"failures", []string{"groups"}, View, site.Failures},
 		"failures/{job}":        {"failure", []string{"standing", "story"}, View, site.Failure},
+		"find":                  {"find", []string{"found"}, View, site.Find},
 		"jobs":                  {"jobs", []string{"tabs", "list"}, View, site.Jobs},
 		"jobs/{queue}/{id}":     {"job", []string{"standing", "story"}, View, site.Job},
 		"kinds/{name}":          {"kind", []string{"figures", "charts", "running", "errors", "queues"}, View, site.Kind},

@@ -12,6 +12,7 @@ import (
 // parameters are all parameters that the address of a page may have. Each page checks the meaning and the size of its own parameters.
 var parameters = map[string]bool{
 	"after": true, "before": true, "by": true, "day": true, "error": true, "from": true, "group": true, "limit": true, "own": true, "owner": true, "page": true, "prefix": true, "q": true, "queue": true,
+	"arg": true, "header": true, "id": true, "is": true, "value": true, // what is to be found
 	"runs": true, "said": true, "sort": true, "state": true, "tab": true, "window": true, "zone": true,
 }
 

@@ -102,6 +102,7 @@ func pagesOf(t *testing.T, d *dashboard.Dashboard) map[string][]string {
 		"kinds/{name}":      {"kinds/imports", "kinds/done"},
 		"batches":           {"batches", "batches?state=in-progress", "batches?state=done", "batches?q=import"},
 		"batches/{id}":      {"batches/import-1"},
+		"find":              {"find", "find?header=customer&value=7", "find?is=7", "find?error=disk&state=dead", "find?id=nothing"},
 		"search":            {"search?q=nothing", "search?q=timeout", "search?q=" + incident.Failing},
 	}
 }

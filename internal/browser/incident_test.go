@@ -100,7 +100,7 @@ func newMirror(t *testing.T) *mirror {
 func incidentPaths() []string {
 	return []string{
 		"", "schedules", "schedules?state=failing", "schedules/" + incident.Failing, "schedules/" + incident.Edited, "schedules/new", "queues", "queues/" + incident.Long, "queues/" + incident.Tenants,
-		"queues/" + incident.Paused, "queues/a", "jobs", "jobs?state=dead", "jobs?state=running", "jobs?state=retrying", "jobs?state=all", "failures", "workers", "calendar", "search?q=import",
+		"queues/" + incident.Paused, "queues/a", "jobs", "jobs?state=dead", "jobs?state=running", "jobs?state=retrying", "jobs?state=all", "failures", "find", "find?is=7&state=dead", "workers", "calendar", "search?q=import",
 	}
 }
 

@@ -155,7 +155,7 @@ func TestKeysLeadAcrossThePages(t *testing.T) {
 	wait(t, p, `document.querySelector('.palette [aria-selected="true"]')?.textContent.includes("invoices")`)
 	check(t, p.Press(Enter))
 	wait(t, p, `document.querySelector("h1")?.textContent === "invoices"`)
-	for key, page := range map[string]string{"s": "schedules", "j": "jobs", "q": "queues", "b": "batches", "w": "workers"} {
+	for key, page := range map[string]string{"s": "schedules", "j": "jobs", "q": "queues", "b": "batches", "w": "workers", "i": "find"} {
 		wait(t, p, `document.readyState === "complete"`)
 		check(t, p.Press("g"+key))
 		wait(t, p, `location.pathname.endsWith("/`+page+`")`)

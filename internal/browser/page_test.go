@@ -39,6 +39,7 @@ var patterns = map[string]*regexp.Regexp{
 	"failure":       regexp.MustCompile(`^failures/[^/?]+\?error=`),
 	"kind":          regexp.MustCompile(`^kinds/[^/?]+$`),
 	"problems":      regexp.MustCompile(`^problems$`),
+	"find":          regexp.MustCompile(`^find$`),
 	"jobs, waiting": regexp.MustCompile(`^jobs(\?state=waiting)?$`),
 	"jobs, dead":    regexp.MustCompile(`^jobs\?state=dead$`),
 	"jobs, parked":  regexp.MustCompile(`^jobs\?state=parked$`),

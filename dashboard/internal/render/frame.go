@@ -62,6 +62,7 @@ var rail = []Nav{
 	{Path: "calendar", Name: "Calendar", Icon: "calendar-days", Key: "c"},
 	{Path: "queues", Name: "Queues", Icon: "layers", Key: "q"},
 	{Path: "jobs", Name: "Jobs", Icon: "list-checks", Key: "j"},
+	{Path: "find", Name: "Find", Icon: "search", Key: "i"},
 	{Path: "batches", Name: "Batches", Icon: "boxes", Key: "b"},
 	{Path: "failures", Name: "Failures", Icon: "triangle-alert", Key: "f"},
 	{Path: "workers", Name: "Workers", Icon: "cpu", Key: "w"},

@@ -46,6 +46,7 @@ var scenes = []scene{
 	{name: "edit-cron", path: "schedules/sync-crm/edit?tab=cron"},
 	{name: "calendar", path: "calendar"},
 	{name: "problems", path: "problems"},
+	{name: "find", path: "find?error=mailbox&state=dead"},
 	{name: "kind", path: "queues/default", first: "kinds/"},
 	{name: "queues", path: "queues"},
 	{name: "queue", path: "queues/default"},
