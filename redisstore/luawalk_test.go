@@ -72,7 +72,7 @@ var commands = map[string]commandKind{
 	"ZRANGE": {of: "zset"}, "ZRANGEBYSCORE": {of: "zset"}, "ZRANGEBYLEX": {of: "zset"}, "ZLEXCOUNT": {of: "zset"}, "ZSCORE": {of: "zset"}, "ZMSCORE": {of: "zset"}, "ZRANK": {of: "zset"}, "ZCARD": {of: "zset"}, "ZCOUNT": {of: "zset"}, "ZSCAN": {of: "zset"},
 	"ZADD": {true, true, "zset"}, "ZREM": {true, false, "zset"}, "ZPOPMIN": {true, false, "zset"}, "ZREMRANGEBYSCORE": {true, false, "zset"}, "ZREMRANGEBYRANK": {true, false, "zset"},
 	"LLEN": {of: "list"}, "LPOS": {of: "list"}, "LRANGE": {of: "list"}, "RPUSH": {true, true, "list"}, "LPUSH": {true, true, "list"},
-	"RENAME": {true, false, ""}, "LTRIM": {true, false, "list"}, "LPOP": {true, false, "list"}, "LREM": {true, false, "list"},
+	"RENAME": {true, false, ""}, "LTRIM": {true, false, "list"}, "LREM": {true, false, "list"},
 	"XADD": {true, true, "stream"}, "XLEN": {of: "stream"}, "XREVRANGE": {of: "stream"}, "XTRIM": {true, false, "stream"},
 }
 

@@ -126,7 +126,7 @@ if taken > 1 then
   redis.call('LTRIM', READY, string.format('%d', taken), '-1')
   redis.call('HSET', INFLIGHT, unpack(flying))
 elseif taken == 1 then
-  redis.call('LPOP', READY)
+  redis.call('LTRIM', READY, '1', '-1')
   redis.call('HSET', INFLIGHT, SELF, header, joined, fence)
 else
   redis.call('HSET', INFLIGHT, SELF, header)
