@@ -95,11 +95,14 @@ func (p *Poller) entries(ctx context.Context, queues []string, step, back time.D
 	return p.archive.readOn(ctx, p.queues, queues, step, back, now)
 }
 
-// sum adds the samples of queues to points.
+// maxLate is by how many steps the samples of a queue may be later than those of the others.
+const maxLate = 2
+
+// sum adds the samples of queues to points. The newest points that some of the queues have no sample for yet are left out: without it they would be too low.
 func (c *Charts) sum(all map[string][]entry) {
 	step, begins := c.Step, c.From.Truncate(c.Step)
 	cells := make([]Point, int(c.To.Sub(begins)/step)+1)
-	known, stood := make([]bool, len(cells)), make([]bool, len(cells))
+	known, stood := make([]int, len(cells)), make([]bool, len(cells)) // known: of how many queues
 	late := newLateCells(c)
 	for _, entries := range all {
 		for i := range entries {
@@ -112,7 +115,7 @@ func (c *Charts) sum(all map[string][]entry) {
 			for k := max(last-e.covers+1, 0); k <= last && k < len(cells); k++ {
 				cell, seconds := &cells[k], step.Seconds()*float64(e.covers)
 				cell.In, cell.Out, cell.Failed = cell.In+float64(e.in)/seconds, cell.Out+float64(e.out)/seconds, cell.Failed+float64(e.failed)/seconds
-				known[k] = true
+				known[k]++
 				if last-k < maxStood {
 					cell.Waiting, cell.Running = cell.Waiting+float64(e.waiting), cell.Running+float64(e.running)
 					stood[k] = true
@@ -120,8 +123,13 @@ func (c *Charts) sum(all map[string][]entry) {
 			}
 		}
 	}
+	if before := len(cells) - 1 - maxLate; before >= 0 {
+		for k := len(cells) - 1; k > before && known[k] < known[before]; k-- {
+			known[k] = 0
+		}
+	}
 	for k := range cells {
-		if !known[k] {
+		if known[k] == 0 {
 			continue
 		}
 		cells[k].At = begins.Add(time.Duration(k) * step)
