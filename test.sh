@@ -1,7 +1,7 @@
 #!/bin/sh
 # test.sh: the tests of the library and of its modules, by turns with the race detector, and with a real Redis server.
 #   ./test.sh       before a change is pushed
-#   ./test.sh all   what CI runs: also long walks, cluster, ACL users, browser, proxies, promtool, tmux, ablation, chaos, fuzzing, check.sh
+#   ./test.sh all   what CI runs: also long walks, cluster, ACL users, browser, proxies, promtool, tmux, models, ablation, chaos, fuzzing, check.sh
 # It installs what it needs where it may: as root on Debian and Ubuntu, or where CI is set; elsewhere it says what is missing. Servers are started on free
 # ports of the loopback interface. Exit code: 0 all passed, 1 a test failed, 2 something is missing. See CONTRIBUTING.md.
 # shellcheck disable=SC2046,SC2086 # a word is an argument
@@ -29,7 +29,7 @@ export CHIME_SEEDS="${CHIME_SEEDS:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/nu
 missing= # packages of Debian
 need() { for command in $1; do ! command -v "$command" >/dev/null || return 0; done && missing="$missing $2"; } # one of the commands
 need go golang && need "redis-server valkey-server" redis-server && need gcc "gcc libc6-dev"
-if [ "$all" ]; then need tmux tmux && need promtool prometheus && need nginx nginx-light && need haproxy haproxy && need systemd-analyze systemd
+if [ "$all" ]; then need tmux tmux && need spin spin && need promtool prometheus && need nginx nginx-light && need haproxy haproxy && need systemd-analyze systemd
 	need "${CHIME_BROWSER:-chromium-headless-shell} chromium" chromium-headless-shell; fi
 if [ "$missing" ] && command -v apt-get >/dev/null && { [ "${CI:-}" ] || [ "$(id -u)" = 0 ]; }; then
 	echo "test.sh: installing$missing"
@@ -67,7 +67,7 @@ for module in httpapi cmd/chime chimeotel chimeprom; do queue $module $(how $mod
 if [ "$all" ]; then
 	queue . $test -tags real,long -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
 	queue . $test -tags real -count=1 -v ./tests/chaos -for 60s
-	queue . $test -tags real ./tests/ablation
+	queue models ./run.sh && queue . $test -tags real ./tests/ablation
 	for module in internal/browser deploy examples/webapp examples/holidays examples/outbox; do queue $module $test -tags real ./...; done
 	for module in bench httpapi/contract examples/http; do rests $module || queue $module $test -tags real ./...; done
 	./test.sh step . go test -vet=off -tags long -ldflags '-s -w' -c -o "$tmp/redisstore.test" ./redisstore && queue redisstore "$tmp/redisstore.test" -test.timeout 20m
