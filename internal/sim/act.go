@@ -12,7 +12,6 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard"
-	"github.com/chimejobs/chime/recurrence"
 )
 
 // patience is how long an act waits for the store.
@@ -156,9 +155,8 @@ func (c *call) put(ctx context.Context, schedules *chime.Schedules, seconds int,
 			queue = s.Queue
 		}
 	}
-	rec := recurrence.Recurrence{Frequency: recurrence.Second, Interval: seconds, EndTime: c.world.end}
 	c.done.Queue = queue
-	_, err := schedules.Put(ctx, c.done.Name, rec, append(options, chime.Queue(queue))...)
+	_, err := schedules.Put(ctx, c.done.Name, c.world.every(seconds), append(options, chime.Queue(queue))...)
 	return err
 }
 
