@@ -1,7 +1,7 @@
 #!/bin/sh
 # test.sh: the tests of the library and of its modules, by turns with the race detector, and with a real Redis server.
 #   ./test.sh       before a change is pushed
-#   ./test.sh all   what CI runs: also long walks, cluster, ACL users, browser, proxies, promtool, tmux, models, ablation, chaos, fuzzing, check.sh
+#   ./test.sh all   what CI runs: also long walks, cluster, ACL users, browser, proxies, promtool, tmux, models, ablation, older builds, chaos, fuzzing, check.sh
 # It installs what it needs where it may: as root on Debian and Ubuntu, or where CI is set; elsewhere it says what is missing. Servers are started on free
 # ports of the loopback interface. Exit code: 0 all passed, 1 a test failed, 2 something is missing. See CONTRIBUTING.md.
 # shellcheck disable=SC2046,SC2086 # a word is an argument
@@ -50,7 +50,7 @@ case $CHIME_SEEDS in *[!0-9]*) rests='^$' ;; *) rests=$(echo "$parts" | tr ' ' '
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go). It leaves out Lua's interpreter. It must not leave out
 # what uses sync.Map, as the simulated server does: the linker may choose that package's copy of the generic code, and then the detector misses locks.
-real='/tests/real' alone='/tests/(ablation|chaos)$' cores='/tests/(jobs|queues|workers)$' test="go test -vet=off -timeout 20m -p 1"
+real='/tests/real' alone='/tests/(ablation|chaos|rolling)$' cores='/tests/(jobs|queues|workers)$' test="go test -vet=off -timeout 20m -p 1"
 detector="-race -gcflags=github.com/yuin/gopher-lua/...=-race=false" && race="env CGO_ENABLED=1 $test $detector"
 racing=$(packages -v "$plain|$rests|$real|$alone") resting=$(packages "$rests" | grep -vE "$plain|$real|$alone" || :)
 long=$(packages "$plain|$rests|/internal/(overview|sim)$|/tests/" | grep -vE "$real|$alone|$cores|/redisstore$")
@@ -64,8 +64,8 @@ queue . $(how tests/real '') -tags real $(packages "$real")
 for which in -e -v; do queue . env CHIME_TEST_SERVER=redis $race -tags real -cpu 1 $(echo "$racing" | grep $which /tests/); done
 for which in -e -v; do [ "$all" ] || { queue . env CHIME_TEST_SERVER=redis $test -tags real $(echo "$resting" | grep $which /tests/) && queue . $test $(packages "$plain|/tests/chaos" | grep $which /tests/); }; done
 for module in httpapi cmd/chime chimeotel chimeprom; do queue $module $(how $module '-cpu 1') ${all:+-tags real,long} ./...; done
-if [ "$all" ]; then
-	queue . $test -tags real,long -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
+if [ "$all" ]; then queue . $test -tags real,long -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
+	if [ "$(git rev-parse --is-shallow-repository 2>&1)" = false ]; then queue . $test -tags real ./tests/rolling; else echo "test.sh: tests/rolling is left out: it builds an older revision, and this copy has no history"; fi
 	queue . $test -tags real -count=1 -v ./tests/chaos -for 60s
 	queue models ./run.sh && queue . $test -tags real ./tests/ablation
 	for module in internal/browser deploy examples/webapp examples/holidays examples/outbox; do queue $module $test -tags real ./...; done

@@ -1,6 +1,7 @@
 //go:build real && unix
 
-package real_test
+// Package rolling_test holds the builds of earlier layouts beside the newest one. It needs the history of the repository.
+package rolling_test
 
 import (
 	"bufio"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +53,8 @@ func repository(t *testing.T) string {
 	}
 	return root
 }
+
+var layoutLine = regexp.MustCompile(`local LAYOUT = '\d+'`)
 
 // knownLayout returns the layout that this build writes.
 func knownLayout(t *testing.T) int {
@@ -96,7 +100,7 @@ func buildOf(t *testing.T, layout int) string {
 	if output, err := unpack.CombinedOutput(); err != nil {
 		t.Fatalf("unpack the revision before %s: %v\n%s", raised[0], err, output)
 	}
-	for _, file := range []string{"go.mod", "go.sum", "tests/real/testdata/rolling/main.go"} {
+	for _, file := range []string{"go.mod", "go.sum", "tests/rolling/testdata/rolling/main.go"} {
 		text, err := os.ReadFile(filepath.Join(repository(t), filepath.FromSlash(file)))
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(filepath.Join(folder, filepath.FromSlash(file))), 0o755)
@@ -115,7 +119,7 @@ func buildOf(t *testing.T, layout int) string {
 func buildRolling(t *testing.T, folder, name string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), name)
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", binary, "./tests/real/testdata/rolling")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", binary, "./tests/rolling/testdata/rolling")
 	build.Dir, build.Env = folder, append(os.Environ(), "GOWORK=off", "GOPROXY=off")
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", name, err, output)
@@ -345,4 +349,19 @@ func instantsOf(t *testing.T, all []*rolling) []int64 {
 		}
 	}
 	return slices.Sorted(maps.Keys(seen))
+}
+
+// until waits for a condition of the store, and checks it every 20 ms.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(3 * time.Minute) // real time: a condition that never holds fails the test
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-deadline:
+			t.Fatalf("not within three minutes: %s", what)
+		case <-tick.C:
+		}
+	}
 }
