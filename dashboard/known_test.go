@@ -2,8 +2,10 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +63,54 @@ func TestAcknowledgedProblemsAreListedApart(t *testing.T) {
 		if len(audited) < 4 || audited[0].Act != "acknowledge schedule" || audited[0].Note != "the bank repairs it" || !strings.HasPrefix(audited[0].Detail, "until ") {
 			t.Errorf("audited: %+v", audited)
 		}
+	})
+}
+
+// An acknowledgement is of the errors that jobs have, also where RedactError shows other ones: so it holds in chime top, in alerts and in other dashboards.
+func TestFailuresAreAcknowledgedByTheirOwnErrors(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		worker := chime.NewWorker(store, chime.WorkerOptions{})
+		worker.Handle("pay", func(_ context.Context, job *chime.Job) error {
+			var card string
+			if err := job.Decode(&card); err != nil {
+				return err
+			}
+			return chime.Discard(errors.New("card " + card + " is refused"))
+		})
+		d := newDashboard(t, store, Options{
+			Write: true, Authorize: as(View | Operate), RedactError: func(*chime.JobInfo, string) string { return "a card is refused" },
+		})
+		during(t, func() {
+			enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+			for _, card := range []string{"of Anna", "of Boris"} {
+				if _, err := enqueuer.Enqueue(t.Context(), "pay", card); err != nil {
+					t.Error(err)
+				}
+			}
+			time.Sleep(time.Minute) // fake time passes
+			wants(t, "one group", send(d, "GET", "/failures"), 200, "a card is refused")
+			wants(t, "acknowledged", post(d, "/failures/bulk", "verb", "acknowledge", "id", "pay\ta card is refused", "sure", "1", "until", "+2h"), 303)
+			time.Sleep(3 * time.Second) // fake time passes
+			wants(t, "the failures", send(d, "GET", "/failures"), 200, "acknowledged by anna")
+			lacks(t, "no problems", send(d, "GET", "/problems"), "Jobs named pay fail")
+			known, err := chime.NewAcknowledgements(store).List(t.Context())
+			if err != nil || len(known) != 2 {
+				t.Fatalf("%d acknowledgements, %v; want one of each error", len(known), err)
+			}
+			for _, card := range []string{"of Anna", "of Boris"} {
+				if !slices.ContainsFunc(known, func(k chime.Acknowledgement) bool {
+					return k.CoversFailures("pay", "card "+card+" is refused", []string{"default"}, time.Now())
+				}) {
+					t.Errorf("the error of card %s is not acknowledged: %+v", card, known)
+				}
+			}
+			if _, err := enqueuer.Enqueue(t.Context(), "pay", "of Chris"); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Minute) // fake time passes
+			lacks(t, "another error, shown alike", send(d, "GET", "/failures"), "acknowledged by anna")
+			wants(t, "a problem again", send(d, "GET", "/problems"), 200, "Jobs named pay fail")
+		}, worker)
 	})
 }
 

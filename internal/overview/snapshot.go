@@ -116,8 +116,14 @@ func (s *Snapshot) Split() (open, known []Group) {
 
 // Acknowledged returns the acknowledgement that holds for a group of failures; nil: none does.
 func (s *Snapshot) Acknowledged(g *Group) *chime.Acknowledgement {
+	return s.AcknowledgedFailures(g.Job, g.Error, g.Queues)
+}
+
+// AcknowledgedFailures returns the acknowledgement that holds for failures of a job name with an error on these queues; nil: none does. The error is the one
+// that the job has, not what the application shows of it: so an acknowledgement holds in all programs, whatever they show.
+func (s *Snapshot) AcknowledgedFailures(job, err string, queues []string) *chime.Acknowledgement {
 	for i := range s.Known {
-		if s.Known[i].CoversFailures(g.Job, g.Error, g.Queues, s.At) {
+		if s.Known[i].CoversFailures(job, err, queues, s.At) {
 			return &s.Known[i]
 		}
 	}

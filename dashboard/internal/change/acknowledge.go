@@ -10,6 +10,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/format"
+	"github.com/chimejobs/chime/internal/shape"
 )
 
 const knownText = "It is listed under “Acknowledged” instead of among the problems, until the instant that you give, or until it changes. Nothing else changes."
@@ -41,15 +42,31 @@ func AcknowledgeGroups(c *Changer, ctx context.Context, f *Form) (Answer, error)
 		answer.Said = "Nothing was changed: no group is ticked."
 		return answer, nil
 	}
-	found, err := c.grouped(ctx, f)
+	// What is acknowledged are the errors that jobs have: RedactError may show several of them alike.
+	type failures struct{ job, err string }
+	var queues []string
+	var kinds []failures
+	seen := map[string]bool{} // the groups that still have jobs
+	_, err := c.grouped(ctx, f, func(job *chime.JobInfo) {
+		if !slices.Contains(queues, job.Queue) {
+			queues = append(queues, job.Queue)
+		}
+		if kind := (failures{job.Name, shape.Of(job.LastError)}); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+		seen[c.group(job)] = true
+	})
 	if err != nil {
 		return answer, err
 	}
-	var queues []string
-	for _, job := range found.jobs {
-		if !slices.Contains(queues, job.queue) {
-			queues = append(queues, job.queue)
+	for _, id := range ids { // attempts have failed of jobs that are done by now
+		if job, text, _ := strings.Cut(id, "\t"); !seen[id] && c.shown == nil {
+			kinds = append(kinds, failures{job, text})
 		}
+	}
+	if len(kinds) == 0 {
+		answer.Said = "Nothing was changed: no job fails with it any more."
+		return answer, nil
 	}
 	ask := &render.Ask{
 		Title: "Acknowledge " + format.Plural(len(ids), "group", "groups") + " of failures?", Text: strings.ReplaceAll(knownText, "It is", "They are") + " Failures on another queue are a problem again.",
@@ -61,9 +78,8 @@ func AcknowledgeGroups(c *Changer, ctx context.Context, f *Form) (Answer, error)
 		ask.Hidden = append(ask.Hidden, render.Pair{Name: "id", Value: id})
 	}
 	return f.acknowledge(answer, ask, format.Plural(len(ids), "group", "groups")+" of failures acknowledged.", func(note chime.Note) error {
-		for _, id := range ids {
-			job, text, _ := strings.Cut(id, "\t")
-			if err := c.known.AcknowledgeFailures(ctx, job, text, queues, note); err != nil {
+		for _, kind := range kinds {
+			if err := c.known.AcknowledgeFailures(ctx, kind.job, kind.err, queues, note); err != nil {
 				return err
 			}
 		}

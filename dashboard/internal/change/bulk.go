@@ -78,13 +78,13 @@ func (c *Changer) changeJobs(ctx context.Context, f *Form, verb jobVerb) (Answer
 
 // RequeueGroups and DeleteGroups change the failed jobs of the ticked groups.
 func RequeueGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
-	s, err := c.grouped(ctx, f)
+	s, err := c.grouped(ctx, f, nil)
 	return c.changeSelected(f, requeues, s, err, "failures")
 }
 
 // DeleteGroups is described at RequeueGroups.
 func DeleteGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
-	s, err := c.grouped(ctx, f)
+	s, err := c.grouped(ctx, f, nil)
 	return c.changeSelected(f, deletes, s, err, "failures")
 }
 

@@ -113,8 +113,8 @@ func (c *Changer) found(ctx context.Context, filter jobfind.Filter, means func(*
 	return s, nil
 }
 
-// grouped returns the failed jobs of groups that match the filter of the list.
-func (c *Changer) grouped(ctx context.Context, f *Form) (all selection, err error) {
+// grouped returns the failed jobs of groups that match the filter of the list. each is called for each of them; it may be nil.
+func (c *Changer) grouped(ctx context.Context, f *Form, each func(*chime.JobInfo)) (all selection, err error) {
 	groups := f.Fields["id"]
 	list, err := f.filter()
 	if err != nil {
@@ -136,7 +136,13 @@ func (c *Changer) grouped(ctx context.Context, f *Form) (all selection, err erro
 			}
 			filter := list
 			filter.State, filter.Job = state, jobfind.Pattern{Text: name}
-			some, err := c.found(ctx, filter, func(job *chime.JobInfo) bool { return c.group(job) == text })
+			some, err := c.found(ctx, filter, func(job *chime.JobInfo) bool {
+				of := c.group(job) == text
+				if of && each != nil {
+					each(job)
+				}
+				return of
+			})
 			if err != nil {
 				return all, err
 			}

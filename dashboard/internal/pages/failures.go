@@ -65,7 +65,9 @@ type FailureGroup struct {
 	jobfind.Group
 	Day   template.HTML          // failures in each hour of the last day
 	Find  string                 // a filter that finds them
-	Known *chime.Acknowledgement // nil: they are not acknowledged
+	Known *chime.Acknowledgement // nil: not all of them are acknowledged
+
+	errors []jobfind.Group // the groups by what the errors are, of which RedactError shows the same text
 }
 
 // Tick returns the value that identifies the group in a form.
@@ -121,9 +123,9 @@ func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
 	}
 	m.Groups = slices.Clone(m.Groups) // others share them
 	for i := range m.Groups {
-		for j := range standing.Known {
-			if g := &m.Groups[i]; standing.Known[j].CoversFailures(g.Job, g.Error, g.Queues, standing.At) {
-				g.Known = &standing.Known[j]
+		for _, g := range m.Groups[i].errors {
+			if m.Groups[i].Known = standing.AcknowledgedFailures(g.Job, g.Error, g.Queues); m.Groups[i].Known == nil {
+				break
 			}
 		}
 	}
@@ -163,8 +165,9 @@ func (m *Failures) deployed(filter jobfind.Filter, seen []protocol.VersionSeen) 
 // A grouping is the groups of failures that were found so far.
 type grouping struct {
 	groups []FailureGroup
-	all    []jobfind.Group          // the same, without charts
-	hours  map[string]map[int64]int // the hours of the last failures, for each group
+	all    []jobfind.Group            // the same, without charts
+	errors map[string][]jobfind.Group // see FailureGroup; the key is the Tick of the group
+	hours  map[string]map[int64]int   // the hours of the last failures, for each group
 	jobs   int
 	looked int
 	states map[chime.JobState]grouped
@@ -233,6 +236,7 @@ func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []c
 			g.goOn = append(g.goOn, GoOn{string(state), at.next})
 		}
 	}
+	g.errors = s.groupErrors(before.errors, jobs)
 	for _, job := range jobs {
 		job.LastError = s.hooks.failed(job, job.LastError)
 	}
@@ -241,6 +245,7 @@ func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []c
 	from := standing.Now().Truncate(time.Hour).Add(-(dayHours - 1) * time.Hour)
 	for _, group := range g.all {
 		shown := FailureGroup{Group: group, Find: findGroup(group)}
+		shown.errors = g.errors[shown.Tick()]
 		if group.Last.After(from) {
 			chart := svg.Spark{Title: "Failed in the last day", Values: dayOf(g.hours[shown.Tick()], from), Tone: svg.Fail, Bars: true, From: from, Step: time.Hour}
 			shown.Day = chart.SVG()
@@ -248,6 +253,21 @@ func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []c
 		g.groups = append(g.groups, shown)
 	}
 	return g, nil
+}
+
+// groupErrors adds jobs to the groups by what their errors are. The key is the Tick of the group as which they are shown.
+func (s *Site) groupErrors(before map[string][]jobfind.Group, jobs []*chime.JobInfo) map[string][]jobfind.Group {
+	shown := map[string][]*chime.JobInfo{}
+	for _, job := range jobs {
+		tick := s.Group(job)
+		shown[tick] = append(shown[tick], job)
+	}
+	all := map[string][]jobfind.Group{}
+	maps.Copy(all, before)
+	for tick, jobs := range shown {
+		all[tick] = jobfind.Merged(all[tick], jobfind.Groups(jobs))
+	}
+	return all
 }
 
 // failedByHour adds the last failures of jobs to the numbers for each group and hour. The key of a group is its Tick.

@@ -29,21 +29,10 @@ func coveredSchedule(known []chime.Acknowledgement, s *chime.Schedule, now time.
 	return nil
 }
 
-// coveredGroup returns the acknowledgement that holds for a group of failures; nil: none does. It compares the error that viewers see.
-func (s *Site) coveredGroup(standing *Standing, g *overview.Group) *chime.Acknowledgement {
-	row := s.failureRow(*g)
-	for i := range standing.Known {
-		if standing.Known[i].CoversFailures(row.Job, row.Error, row.Queues, standing.At) {
-			return &standing.Known[i]
-		}
-	}
-	return nil
-}
-
 // openFailures returns the groups of failures that nobody has acknowledged, and the acknowledged ones.
 func (s *Site) openFailures(standing *Standing) (open []overview.Group, known []Known) {
 	for _, g := range standing.Failures {
-		of := s.coveredGroup(standing, &g)
+		of := standing.Acknowledged(&g)
 		if of == nil {
 			open = append(open, g)
 			continue
