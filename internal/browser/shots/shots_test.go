@@ -114,7 +114,7 @@ func kind(t *testing.T, path string) string {
 	kind := strings.Join(parts, "/")
 	for _, key := range []string{"state", "tab"} {
 		value := parsed.Query().Get(key)
-		if value != "" && value != "waiting" && kind != "failures" && kind != "schedules" {
+		if value != "" && value != "waiting" && !slices.Contains([]string{"failures", "find", "schedules"}, kind) {
 			kind += " " + key + "=" + value
 		}
 	}
