@@ -2,7 +2,7 @@
 # run.sh checks the models. Without arguments it checks small configurations, which must all hold, and then each model without one of its guards, where a
 # property must be violated. `./run.sh large` checks larger configurations. With other arguments it checks one configuration, for example
 # ./run.sh -DM1=1 -DSW=1 of home, or ./run.sh outbox -DSTEPS=10 -DSB=1, or ./run.sh batch -DGR -DFO; TRACE=1 prints the steps to a violated property. It needs spin, gcc and about
-# two minutes of processor time.
+# two minutes of processor time. With a number in CHIME_SEEDS, as test.sh has it, an eighth of the guards has its turn.
 set -eu
 cd "$(dirname "$0")"
 command -v spin > /dev/null && command -v gcc > /dev/null || { echo "run.sh: install spin and gcc first" >&2; exit 2; }
@@ -63,7 +63,11 @@ hold() { for flags in "$@"; do check $flags || { echo "VIOLATED: $flags"; failed
 case "${1:-}" in
 '')
   hold "${small[@]}"
-  for flags in "${without[@]}"; do check $flags && outcome=0 || outcome=$?; [ $outcome = 1 ] || { echo "NOT FOUND: $flags holds although a guard is off"; failed=1; }; done ;;
+  for i in "${!without[@]}"; do
+    case ${CHIME_SEEDS:-all} in *[!0-9]*) ;; *) [ $((i % 8)) = $((CHIME_SEEDS % 8)) ] || continue ;; esac
+    flags=${without[i]}
+    check $flags && outcome=0 || outcome=$?; [ $outcome = 1 ] || { echo "NOT FOUND: $flags holds although a guard is off"; failed=1; }
+  done ;;
 large) hold "${large[@]}" ;;
 *) check "$@" && exit || exit $? ;;
 esac
