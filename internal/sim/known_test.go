@@ -7,7 +7,7 @@ import "testing"
 // Shrink has made this plan smaller: two processes, and calls of the worker that arrive once more, for a second.
 func TestThePlanForTheCursorOfAPlacement(t *testing.T) { holds(t, "testdata/cursor.json") }
 
-// In this plan half of the replies to an enqueuer are lost for some seconds.
+// In this plan an enqueuer gets no reply for a moment, so that it sends its call again. Its rights are checked, and its script is loaded, by a call before.
 func TestThePlanForTheNumberOfACall(t *testing.T) { holds(t, "testdata/caller.json") }
 
 // An item of a batch is followed by a member in another queue, which is paused. Nothing but the item shows the batch's home that this queue has members.
