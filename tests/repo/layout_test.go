@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	"dashboard/internal/visit":   {"github.com/redis/go-redis/v9"},    // for tests
 	"dashboard/internal/render":  {"internal/format", "internal/svg"}, // it is given models, and knows no store
 	"dashboard/internal/pages":   {".", "recurrence", "internal/format", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/blocked", "internal/rights", "internal/shape", "internal/svg", "internal/wire", "internal/protocol", "dashboard/internal/render"},
-	"dashboard/internal/change":  {".", "recurrence", "internal/format", "internal/plain", "internal/jobfind", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/builder", "dashboard/internal/render"},
+	"dashboard/internal/change":  {".", "recurrence", "internal/format", "internal/plain", "internal/jobfind", "internal/shape", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/builder", "dashboard/internal/render"},
 	"internal/jobfind":           {".", "internal/protocol", "internal/shape", "internal/times", "internal/wire"}, // these eight are for the command and the dashboard
 	"internal/overview":          {".", "internal/protocol", "internal/plain", "internal/rights", "internal/shape"},
 	"internal/rights":            {},
