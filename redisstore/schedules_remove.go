@@ -35,7 +35,7 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 		return false, s.bad
 	}
 	name := r.Name
-	var began time.Time
+	var created time.Time // when the definition to delete was created; zero: none was seen yet
 	for range maxMovesFollowed {
 		homes, err := s.homes(ctx, name)
 		if err != nil || homes[0].queue == "" {
@@ -45,13 +45,16 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 		if err != nil {
 			return true, err
 		}
-		// A later definition than the one to delete was moved here, or created. In the latter case the one to delete is gone. That may be the work of this
-		// call: the reply to an earlier step was lost, and the client has sent it again.
-		if found && there.kind == definitionCopy && there.created.After(began) {
-			if r.Waiting {
-				err = s.deleteWaiting(ctx, name, []string{homes[0].queue})
+		// A definition that was created later than the one to delete: so that one is gone. That may be the work of this call: the reply to an earlier step was
+		// lost, and the client has sent it again. A move keeps the instant, and what is created after the intent was recorded has a later one.
+		if there.kind == definitionCopy {
+			if !created.IsZero() && there.created.After(created) {
+				if r.Waiting {
+					err = s.deleteWaiting(ctx, name, []string{homes[0].queue})
+				}
+				return true, err
 			}
-			return true, err
+			created = there.created
 		}
 		found = true
 		if there.kind == definitionCopy && r.Revision != 0 && there.revision != r.Revision {
@@ -60,9 +63,6 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 		now, err := s.client.Time(ctx).Result()
 		if err != nil {
 			return false, failure("read the time to delete schedule", name, err)
-		}
-		if began.IsZero() {
-			began = now
 		}
 		prunes := r.Owner.Name != ""
 		if err := s.noteIntent(ctx, name, r.Owner.Name, there.created, now); err != nil {

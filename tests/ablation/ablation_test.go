@@ -34,7 +34,7 @@ var guards = []guard{
 	{"what replan has read", "redisstore/scripts/schedules/replan.lua", "stored == seen and ", "", "redisstore", "TestReplanComparesWhatTheCallerHasRead"},
 	{"declaration that was carried out", "redisstore/scripts/schedules/declare.lua", " and answered(KEYS[14], ARGV[at + 19]) then", " and false then", "redisstore", "TestADeclarationWithALostAnswerIsCarriedOutOnce"},
 	{"pause that was carried out", "redisstore/scripts/schedules/pause_schedule.lua", "if answered(KEYS[20], ARGV[14]) then", "if false then", "redisstore", "TestAPauseSentAgainAfterAResumptionChangesNothing"},
-	{"what was created after a deletion began", "redisstore/schedules_remove.go", "there.created.After(began)", "false", "redisstore", "TestADeletionThatIsSentAgainKeepsWhatWasCreatedMeanwhile"},
+	{"what was created after a deletion began", "redisstore/schedules_remove.go", "there.created.After(created)", "false", "redisstore", "TestADeletionThatIsSentAgainKeepsWhatWasCreatedMeanwhile"},
 	{"revision of a placement", "redisstore/scripts/schedules/place.lua", " or h.revision ~= plan.revision", "", "redisstore", "TestStore/PlacingForAnEarlierRevisionIsLost"},
 	{"session before a write", "redisstore/scripts/sessions/work.lua", "if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', KEYS[17], session)) then", "if false then", "redisstore", "TestStore/ASessionBeingReapedCannotStartAgain"},
 	{"number of a session's call", "redisstore/scripts/sessions/work.lua", "local again = last == number", "local again = false", "redisstore", "TestStore/ARepeatedWorkCallGetsTheSameAnswerAndWritesNothing"},
