@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"image"
 	"image/draw"
@@ -102,7 +103,22 @@ func (s *studio) shoot(scene scene, look browser.Look) ([]byte, error) {
 		}
 		return p.View() // a dialog is in the middle of the screen
 	}
-	return p.Shot()
+	return still(p.Shot)
+}
+
+// still takes pictures until two in a row are the same: on a busy machine the browser may not have painted all parts of a long page yet.
+func still(shoot func() ([]byte, error)) ([]byte, error) {
+	last, err := shoot()
+	for range 20 {
+		if err != nil {
+			return nil, err
+		}
+		before := last
+		if last, err = shoot(); bytes.Equal(before, last) {
+			return last, err
+		}
+	}
+	return nil, errors.New("the page does not come to rest: 20 pictures of it differ")
 }
 
 // top returns the upper part of a picture.
