@@ -34,10 +34,13 @@ const seen = `[...document.querySelectorAll(%q)].find((e) => e.checkVisibility()
 func (w *walk) click(selector, text string) {
 	w.Helper()
 	find := fmt.Sprintf(seen, selector, text)
-	if err := w.page.Wait(`document.readyState === "complete" && ` + find); err != nil {
-		w.Fatalf("nothing to click in %s: %v: %s", eval[string](w.T, w.page, `location.href`), err, eval[string](w.T, w.page, `document.querySelector("main").innerText.slice(0, 2000)`))
-	}
-	at := eval[[]float64](w.T, w.page, `(() => { const e = `+find+`; e.scrollIntoView({block: "center", behavior: "instant"}); const box = e.getClientRects()[0]; return [box.x + box.width / 2, box.y + box.height / 2]; })()`)
+	var at []float64
+	place := `(() => { const e = document.readyState === "complete" && ` + find + `; if (!e) return []; e.scrollIntoView({block: "center", behavior: "instant"}); const box = e.getClientRects()[0]; return [box.x + box.width / 2, box.y + box.height / 2]; })()`
+	eventually(w.T, fmt.Sprintf("%s that contains %q, to click", selector, text), func() bool {
+		var err error
+		at, err = Eval[[]float64](w.page, place) // fails while the page changes to another
+		return err == nil && len(at) == 2
+	})
 	check(w.T, w.page.ClickAt(at[0], at[1])) // by its place, because an update of the page may replace an element
 	w.clicks++
 }
@@ -65,9 +68,7 @@ func (w *walk) at(part string) {
 // reads waits until the page shows a text.
 func (w *walk) reads(text string) {
 	w.Helper()
-	if err := w.page.Wait(fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, text)); err != nil {
-		w.Fatalf("%v: %s", err, eval[string](w.T, w.page, `document.querySelector("main").innerText.slice(0, 3000)`))
-	}
+	wait(w.T, w.page, fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, text))
 }
 
 // ask waits for the question of a dialog.
@@ -76,13 +77,13 @@ func (w *walk) ask(title string) {
 	wait(w.T, w.page, fmt.Sprintf(`document.querySelector("dialog[open] h1")?.innerText.includes(%q)`, title))
 }
 
-// A task is a question or a change of somebody who is on call.
+// A task is a question that a person has during an incident, or a change that they make.
 type task struct {
 	name string
 	do   func(*walk)
 }
 
-// paused waits until so many schedules are paused.
+// paused waits until want schedules are paused.
 func (w *walk) paused(want int) {
 	w.Helper()
 	eventually(w.T, fmt.Sprintf("%d paused schedules", want), func() bool {
@@ -242,7 +243,7 @@ func monday(now time.Time) time.Time {
 	return day.Add(8 * time.Hour)
 }
 
-// Everything that one wants to know or do on call is at most six clicks from the overview. With -v it prints how many clicks and keys each task took, and how long the
+// Each task is at most six clicks from the overview. With -v it prints how many clicks and keys each task took, and how long the
 // browser took. With a folder in CHIME_SHOTS it takes pictures of where each one ends.
 func TestTasksOfSomebodyOnCallNeedFewClicks(t *testing.T) {
 	t.Parallel()
@@ -256,6 +257,12 @@ func TestTasksOfSomebodyOnCallNeedFewClicks(t *testing.T) {
 			page, err := chromium.Open(Look{Width: 1440, Height: 900, Zone: "UTC"})
 			check(t, err)
 			defer page.Close()
+			defer func() {
+				if t.Failed() {
+					text, err := Eval[string](page, `location.href + "\n" + document.querySelector("main").innerText.slice(0, 3000)`)
+					t.Log("the page:", text, err)
+				}
+			}()
 			check(t, page.Go(b.url))
 			w, begun := &walk{T: t, bridge: b, page: page}, time.Now()
 			task.do(w)

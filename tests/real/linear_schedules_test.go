@@ -97,8 +97,8 @@ func (s scheduleState) after(call scheduleCall, reply scheduleReply, known bool)
 	return true, s
 }
 
-// besides notes which deletions overlap another deletion or a put of the same name. One with an unknown outcome may still be under way.
-func (l *linear) besides() {
+// noteOverlaps notes which deletions overlap another deletion or a put of the same name. One with an unknown outcome may still be under way.
+func (l *linear) noteOverlaps() {
 	for i, o := range l.operations {
 		call := o.Input.(scheduleCall)
 		if call.verb != "delete" {
@@ -186,6 +186,6 @@ func judgeSchedules(t *testing.T, address string, n int, verbs ...string) {
 			return reply
 		})
 	})
-	l.besides()
+	l.noteOverlaps()
 	l.judge(scheduleModel)
 }

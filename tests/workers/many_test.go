@@ -1,6 +1,7 @@
 package workers_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,13 +41,20 @@ func (l *manyLog) handler(takes time.Duration, outcome func(ctx context.Context,
 	}
 }
 
-// sizes returns how many jobs each call had, with the time at which it began: "10@0s 5@1s".
+// sizes returns how many jobs each call had, with the time at which it began: "10@0s 5@1s". Of calls that began at once, the largest is first.
 func (l *manyLog) sizes() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	calls := make([]int, len(l.calls))
+	for i := range calls {
+		calls[i] = i
+	}
+	slices.SortFunc(calls, func(a, b int) int {
+		return cmp.Or(cmp.Compare(l.at[a], l.at[b]), cmp.Compare(len(l.calls[b]), len(l.calls[a])))
+	})
 	var all []string
-	for i, jobs := range l.calls {
-		all = append(all, fmt.Sprintf("%d@%v", len(jobs), l.at[i].Round(time.Millisecond)))
+	for _, i := range calls {
+		all = append(all, fmt.Sprintf("%d@%v", len(l.calls[i]), l.at[i].Round(time.Millisecond)))
 	}
 	return strings.Join(all, " ")
 }

@@ -15,7 +15,7 @@ type nextRuns struct {
 	mu   sync.Mutex // only one reading at a time
 	of   *Standing
 	all  []*chime.Schedule
-	note string // why there are none; empty: these are all
+	note string // why all is empty
 }
 
 // read returns the schedules for a reading of the store.

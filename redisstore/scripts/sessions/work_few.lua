@@ -61,8 +61,8 @@ local done = (#ARGV - 6) / 2
 local done_before = done > 0 and tonumber(state[3] or '0')
 if done > 0 and not (done_before and done_before >= 0 and done_before < 1e15) then return 0 end
 
--- The session holds each finished job with its fence, and its last call was the one before this: so this one is not sent again. If the fence in its field has not
--- 16 digits, the second behind it is none.
+-- The session holds each finished job with its fence, and its last call was the one before this: so this one is not sent again. If the fence in its field does
+-- not have 16 digits, no second stands behind it.
 local held = redis.call('HMGET', INFLIGHT, SELF, unpack(ARGV, 7, 6 + done))
 local header, behind = held[1] or '', #ARGV[2] + 1
 if string.sub(header, 1, behind) ~= ARGV[2] .. ' ' then return 0 end
