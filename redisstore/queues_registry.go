@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -59,7 +60,7 @@ type queueRegistry struct {
 
 // learned returns the number of partitions of a queue that this process has read; 0: it has not read it.
 func (r *queueRegistry) learned(queue string) int {
-	n, _ := r.partitions.Get(queue)
+	n, _ := r.partitions.Get(queue, time.Now())
 	return n
 }
 
@@ -129,7 +130,7 @@ func (r *queueRegistry) learn(queue, stored string) (int, error) {
 	if want := r.options.Partitions[queue]; want > 0 && n != want {
 		return 0, fmt.Errorf("redisstore: %w: Options.Partitions has %d for queue %q, which was first used with %d: keep that number, or use another queue", protocol.ErrUnfit, want, queue, n)
 	}
-	r.partitions.Set(queue, n)
+	r.partitions.Set(queue, n, time.Now())
 	return n, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -142,18 +143,18 @@ type residentMarks struct {
 
 // of returns the position in a partition's schedules; empty: from the beginning.
 func (m *residentMarks) of(p protocol.Partition) string {
-	at, _ := m.at.Get(p)
+	at, _ := m.at.Get(p, time.Now())
 	return at
 }
 
 // seen stores the new position, and reports whether some schedules are left.
 func (m *residentMarks) seen(p protocol.Partition, cursor string) (more bool) {
 	if cursor != "0" {
-		m.at.Set(p, cursor)
+		m.at.Set(p, cursor, time.Now())
 		return true
 	}
 	if m.of(p) != "" {
-		m.at.Set(p, "")
+		m.at.Set(p, "", time.Now())
 	}
 	return false
 }

@@ -106,7 +106,7 @@ type store struct {
 
 // hotKeys returns the keys of a partition, built once.
 func (s *store) hotKeys(p protocol.Partition) *hotKeys {
-	return s.hot.Add(p, func() *hotKeys { return s.keys.hot(p) })
+	return s.hot.Add(p, time.Now(), func() *hotKeys { return s.keys.hot(p) })
 }
 
 // A holderText is stored after the number of a session's last call: host, pid, worker and padding, with a sign before the padding if other jobs run

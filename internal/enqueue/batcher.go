@@ -74,7 +74,10 @@ func (b *batcher) reuse(p *pending) {
 const maxSpareBody = 4 << 10
 
 // now estimates the store's clock.
-func (b *batcher) now() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }
+func (b *batcher) now() time.Time { return b.at(time.Now()) }
+
+// at estimates the store's clock at an instant of this process's.
+func (b *batcher) at(instant time.Time) time.Time { return instant.Add(time.Duration(b.ahead.Load())) }
 
 // A sender makes the first call for the pending items that find no call under way.
 type sender byte
@@ -92,7 +95,7 @@ func (b *batcher) post(partitions []protocol.Partition, items []*pending, by sen
 	var idle []*partitionQueue
 	b.mu.Lock()
 	for i, p := range items {
-		q := b.queue(partitions[i])
+		q := b.queue(partitions[i], now)
 		p.since, p.to = now, q
 		q.push(p)
 		switch {
@@ -118,8 +121,8 @@ func (b *batcher) post(partitions []protocol.Partition, items []*pending, by sen
 // queue returns the queue of a partition. One that was not used for long is forgotten, so a process may use any number of queues, one after the
 // other. Each has a caller of its own, whose calls are numbered from 1. If it used the name of a forgotten one again, the store would take its
 // first calls for repeated ones, and answer that their jobs were added.
-func (b *batcher) queue(partition protocol.Partition) *partitionQueue {
-	return b.queues.Add(partition, func() *partitionQueue {
+func (b *batcher) queue(partition protocol.Partition, now time.Time) *partitionQueue {
+	return b.queues.Add(partition, now, func() *partitionQueue {
 		q := &partitionQueue{call: protocol.EnqueueCall{Partition: partition, Caller: NewID()}}
 		q.alone[0] = q
 		return q

@@ -84,11 +84,12 @@ func New(store protocol.Store, options Options) *Enqueuer {
 
 // One enqueues one job. The receipt has its ID even with an error, unless the ID itself is wrong.
 func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err error) {
+	began := time.Now()
 	if !job.Own && job.Schedule == "" {
-		job.ID = NewID()
+		job.ID = jobIDs.next(began)
 	}
 	p := e.batcher.single()
-	now := e.batcher.now()
+	now := e.batcher.at(began)
 	err = e.item(&p.one[0], job, now, &p.room)
 	receipt.ID, receipt.Queue = p.one[0].ID, job.Queue
 	if err == nil && ctx == nil {
@@ -118,7 +119,7 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 			e.batcher.reuse(p)
 		}
 	} else {
-		receipt.Existing, err = e.send(ctx, job.Queue, p)
+		receipt.Existing, err = e.send(ctx, job.Queue, p, began)
 	}
 	receipt.Full = errors.Is(err, protocol.ErrGroupFull)
 	if err == nil && !receipt.Existing {
@@ -127,9 +128,9 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 	return receipt, err
 }
 
-// send sends a single item. The error is ErrGroupFull or ErrMaxUnfinished if it was refused.
-func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing bool, err error) {
-	n, err := e.counts.of(ctx, queue)
+// send sends a single item. now: the time of this process. The error is ErrGroupFull or ErrMaxUnfinished if it was refused.
+func (e *Enqueuer) send(ctx context.Context, queue string, p *pending, now time.Time) (existing bool, err error) {
+	n, err := e.counts.of(ctx, queue, now)
 	if err == nil {
 		err = e.counts.checkGroups(ctx, &p.one[0], queue, n)
 	}

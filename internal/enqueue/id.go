@@ -21,7 +21,7 @@ var jobIDs idSource
 // NewID returns an ID of 14 characters. No two calls in a process return the same one. IDs of one process sort in the order of the calls; IDs of
 // several processes sort by time, as exactly as their clocks agree. The first ID of a millisecond is random; each next one is a random step of up
 // to a million further, so nobody can count from one ID to the next. IDs are not secrets: they show when they were made.
-func NewID() string { return jobIDs.next() }
+func NewID() string { return jobIDs.next(time.Now()) }
 
 // An idSource makes IDs of 42 bits of Unix milliseconds (until the year 2109) and 42 bits that grow within a millisecond. If a hundred processes
 // together make ten thousand jobs a second, two of them make the same ID about once in three years. With 36 bits it would be once in eighteen
@@ -34,10 +34,10 @@ type idSource struct {
 	unused int // bytes at the end of random
 }
 
-func (s *idSource) next() string {
+func (s *idSource) next(now time.Time) string {
 	var id [idLength]byte
 	s.mu.Lock()
-	ms, low := s.step(uint64(time.Now().UnixMilli()))
+	ms, low := s.step(uint64(now.UnixMilli()))
 	s.mu.Unlock()
 	writeID(id[:], ms, low)
 	return string(id[:])

@@ -69,7 +69,7 @@ func TestIDsSortByTimeAmongProcesses(t *testing.T) {
 		last := ""
 		for range 1000 {
 			for _, source := range []*idSource{&a, &b} {
-				id := source.next()
+				id := source.next(time.Now())
 				if id <= last {
 					t.Fatalf("ID %q follows %q", id, last)
 				}
@@ -83,9 +83,9 @@ func TestIDsSortByTimeAmongProcesses(t *testing.T) {
 func TestIDsCarryIntoTheNextMillisecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s idSource
-		first := s.next()
+		first := s.next(time.Now())
 		s.low = 1<<idLowBits - 1
-		if second := s.next(); second <= first || second[:7] <= first[:7] {
+		if second := s.next(time.Now()); second <= first || second[:7] <= first[:7] {
 			t.Errorf("%q follows %q, want a later millisecond", second, first)
 		}
 	})
@@ -94,10 +94,10 @@ func TestIDsCarryIntoTheNextMillisecond(t *testing.T) {
 func TestIDsAreNotConsecutive(t *testing.T) {
 	steps := make(map[uint64]bool)
 	var s idSource
-	s.next()
+	s.next(time.Now())
 	for range 1000 {
 		before := s.low
-		s.next()
+		s.next(time.Now())
 		steps[(s.low-before)&(1<<idLowBits-1)] = true
 	}
 	if len(steps) < 900 {

@@ -203,7 +203,7 @@ func (b *jobSet) split(ctx context.Context, counts *partitionCounts) ([]share, e
 		return nil, nil
 	}
 	if len(b.queues) == 0 && len(b.replace) == 0 && len(b.grows) == 0 {
-		n, err := counts.of(ctx, b.queue)
+		n, err := counts.of(ctx, b.queue, time.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -228,7 +228,7 @@ func (b *jobSet) split(ctx context.Context, counts *partitionCounts) ([]share, e
 		if replaces && b.items[i].Group == "" {
 			continue
 		}
-		n, err := counts.of(ctx, queue)
+		n, err := counts.of(ctx, queue, time.Now())
 		if err != nil {
 			return nil, err
 		}

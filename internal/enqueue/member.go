@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/chimejobs/chime/internal/batch"
 	"github.com/chimejobs/chime/internal/observe"
@@ -24,7 +25,7 @@ func (e *Enqueuer) Member(ctx context.Context, job *Job, room *wire.Bodies) (bat
 
 // place returns the partition of an item, and refuses a group that the queue, or that of a job that may follow, cannot have.
 func (e *Enqueuer) place(ctx context.Context, queue string, item *protocol.EnqueueItem) (protocol.Partition, error) {
-	n, err := e.counts.of(ctx, queue)
+	n, err := e.counts.of(ctx, queue, time.Now())
 	if err == nil {
 		err = e.counts.checkGroups(ctx, item, queue, n)
 	}

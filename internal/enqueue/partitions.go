@@ -37,9 +37,9 @@ func newPartitionCounts(store protocol.Store, timeout time.Duration, log *slog.L
 	}
 }
 
-// of returns the number of a queue's partitions.
-func (c *partitionCounts) of(ctx context.Context, queue string) (int, error) {
-	n, _ := c.known.Get(queue)
+// of returns the number of a queue's partitions. now: about the present time.
+func (c *partitionCounts) of(ctx context.Context, queue string, now time.Time) (int, error) {
+	n, _ := c.known.Get(queue, now)
 	if ctx.Err() != nil {
 		return 0, fmt.Errorf("not sent: %w", ctx.Err())
 	}
@@ -61,7 +61,7 @@ func (c *partitionCounts) of(ctx context.Context, queue string) (int, error) {
 
 // request reads the number from the store, again and again until the store answers or the time is up.
 func (c *partitionCounts) request(queue string) (n int, err error) {
-	if n, _ = c.known.Get(queue); n > 0 { // answered since the caller's check
+	if n, _ = c.known.Get(queue, time.Now()); n > 0 { // answered since the caller's check
 		return n, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
@@ -85,7 +85,7 @@ func (c *partitionCounts) request(queue string) (n int, err error) {
 		return err
 	}, protocol.ErrStoreFull)
 	if err == nil {
-		c.known.Set(queue, n)
+		c.known.Set(queue, n, time.Now())
 	}
 	return n, err
 }
@@ -107,7 +107,7 @@ func (c *partitionCounts) checkGroups(ctx context.Context, item *protocol.Enqueu
 		n, in := partitions, cmp.Or(of.Queue, queue)
 		if in != queue {
 			var err error
-			if n, err = c.of(ctx, in); err != nil {
+			if n, err = c.of(ctx, in, time.Now()); err != nil {
 				return err
 			}
 		}

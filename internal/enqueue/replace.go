@@ -18,7 +18,7 @@ const maxReplaceTime = 100 * time.Second
 // replace enqueues one job in place of the one that has its ID. It makes a call for this job alone, which is sent again, unchanged, until it is
 // answered or the time is up.
 func (e *Enqueuer) replace(ctx context.Context, queue string, item *protocol.EnqueueItem) (protocol.Replaced, error) {
-	n, err := e.counts.of(ctx, queue)
+	n, err := e.counts.of(ctx, queue, time.Now())
 	if err != nil {
 		return 0, err
 	}

@@ -11,7 +11,7 @@ const Period = 30 * time.Minute
 
 // A Map holds the entries that were used within the last two periods. It has no goroutine and no timer: it forgets entries while others are read or
 // added, so it never holds more than were used in two consecutive periods, and never returns one that was not used for two periods. The zero value
-// is ready; it is safe for concurrent use.
+// is ready; it is safe for concurrent use. Its methods take the present time, which a caller often needs for more than one of them.
 //
 // It consists of two generations. Each used or new entry is in current. If a period has passed when one is read or added, current becomes earlier,
 // and the entries of earlier are forgotten; after two periods, those of both are. So reading an entry of the current generation needs no write.
@@ -22,8 +22,7 @@ type Map[K comparable, V any] struct {
 }
 
 // Get returns the entry of a key, and uses it.
-func (m *Map[K, V]) Get(key K) (V, bool) {
-	now := time.Now()
+func (m *Map[K, V]) Get(key K, now time.Time) (V, bool) {
 	m.mu.RLock()
 	value, ok := m.current[key]
 	ok = ok && now.Sub(m.since) < Period
@@ -44,16 +43,16 @@ func (m *Map[K, V]) Get(key K) (V, bool) {
 }
 
 // Set stores the entry of a key.
-func (m *Map[K, V]) Set(key K, value V) {
+func (m *Map[K, V]) Set(key K, value V, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.turn(time.Now())
+	m.turn(now)
 	m.put(key, value)
 }
 
 // Add returns the entry of a key. If it has none, make creates it, which must not use the map.
-func (m *Map[K, V]) Add(key K, make func() V) V {
-	if value, ok := m.Get(key); ok {
+func (m *Map[K, V]) Add(key K, now time.Time, make func() V) V {
+	if value, ok := m.Get(key, now); ok {
 		return value
 	}
 	m.mu.Lock()
@@ -61,7 +60,7 @@ func (m *Map[K, V]) Add(key K, make func() V) V {
 	value, ok := m.current[key]
 	if !ok {
 		value = make()
-		m.turn(time.Now())
+		m.turn(now)
 		m.put(key, value)
 	}
 	return value

@@ -10,8 +10,8 @@ func TestAMapForgetsWhatIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m Map[int, int]
 		for i := range 100_000 { // 100 new ones a minute; one of them is used all the time
-			m.Set(i, i)
-			if value, ok := m.Get(0); !ok || value != 0 {
+			m.Set(i, i, time.Now())
+			if value, ok := m.Get(0, time.Now()); !ok || value != 0 {
 				t.Fatalf("after %d others: %d, %v, want the entry in use", i, value, ok)
 			}
 			time.Sleep(600 * time.Millisecond) // fake time
@@ -19,7 +19,7 @@ func TestAMapForgetsWhatIsNotUsed(t *testing.T) {
 				t.Fatalf("%d entries, want at most the %d of two periods", m.Len(), most)
 			}
 		}
-		if _, ok := m.Get(1); ok {
+		if _, ok := m.Get(1, time.Now()); ok {
 			t.Error("the map still has an entry that was not used for hours")
 		}
 	})
@@ -28,17 +28,17 @@ func TestAMapForgetsWhatIsNotUsed(t *testing.T) {
 func TestAMapKeepsAnEntryForAPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m Map[string, int]
-		m.Set("first", 1)
+		m.Set("first", 1, time.Now())
 		time.Sleep(Period - time.Second) // fake time
-		m.Set("kept", 2)
+		m.Set("kept", 2, time.Now())
 		time.Sleep(time.Second) // fake time
-		m.Set("next", 3)
+		m.Set("next", 3, time.Now())
 		time.Sleep(Period - 2*time.Second) // fake time
-		m.Set("another", 4)
-		if value, ok := m.Get("kept"); !ok || value != 2 {
+		m.Set("another", 4, time.Now())
+		if value, ok := m.Get("kept", time.Now()); !ok || value != 2 {
 			t.Errorf("%d, %v: want the entry that was stored less than a period ago", value, ok)
 		}
-		if value := m.Add("kept", func() int { return 5 }); value != 2 {
+		if value := m.Add("kept", time.Now(), func() int { return 5 }); value != 2 {
 			t.Errorf("Add replaced an entry: %d, want 2", value)
 		}
 	})
@@ -48,11 +48,11 @@ func TestAMapKeepsAnEntryForAPeriod(t *testing.T) {
 func TestAMapThatIsOnlyReadForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m Map[string, int]
-		m.Set("a", 1)
-		m.Set("b", 2)
+		m.Set("a", 1, time.Now())
+		m.Set("b", 2, time.Now())
 		for range 20 {
 			time.Sleep(Period * 2 / 3) // fake time
-			if value, ok := m.Get("a"); !ok || value != 1 {
+			if value, ok := m.Get("a", time.Now()); !ok || value != 1 {
 				t.Fatalf("%d, %v: want the entry that is in use", value, ok)
 			}
 		}
@@ -60,7 +60,7 @@ func TestAMapThatIsOnlyReadForgets(t *testing.T) {
 			t.Errorf("%d entries, want the one in use", m.Len())
 		}
 		time.Sleep(2 * Period) // fake time
-		if value, ok := m.Get("a"); ok {
+		if value, ok := m.Get("a", time.Now()); ok {
 			t.Errorf("%d: an entry that was not used for two periods", value)
 		}
 	})
