@@ -23,8 +23,8 @@ fi
 all=${1:-} && case $all in '' | all) ;; *) echo "test.sh: unknown argument $all: want none, or all" >&2 && exit 2 ;; esac
 command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin; PATH=$PATH:/usr/sbin # where Debian has nginx and haproxy
 # Without cgo, which only the race detector needs, tests and images share one build. The detector waits a second at each end of a process. Garbage is
-# collected less often: a tenth of the time. No tables for debuggers: a fifth of compiling. A commit chooses seeds and turns (internal/long); CHIME_SEEDS=all: all.
-unset GOWORK && export CGO_ENABLED=0 GOGC="${GOGC:-400}" GORACE="${GORACE:-atexit_sleep_ms=100}" GOFLAGS="${GOFLAGS:-} -gcflags=github.com/chimejobs/chime/...=-dwarf=false"
+# collected less often: a tenth of the time. No tables for debuggers: a fifth of compiling, a third of linking. A commit chooses seeds and turns (internal/long); CHIME_SEEDS=all: all.
+unset GOWORK && export CGO_ENABLED=0 GOGC="${GOGC:-400}" GORACE="${GORACE:-atexit_sleep_ms=100}" GOFLAGS="${GOFLAGS:-} -gcflags=github.com/chimejobs/chime/...=-dwarf=false -ldflags=-w"
 export CHIME_SEEDS="${CHIME_SEEDS:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0)))}"
 missing= # packages of Debian
 need() { for command in $1; do ! command -v "$command" >/dev/null || return 0; done && missing="$missing $2"; } # one of the commands
