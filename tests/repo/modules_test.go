@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -97,5 +98,32 @@ func TestTheModulesFindEachOtherInTheWorkspace(t *testing.T) {
 	}
 	if !maps.Equal(replaced, required) {
 		t.Errorf("go.work replaces %v, want each module that another one requires: %v", replaced, required)
+	}
+}
+
+// With other versions in the workspace, all packages that import what has them are compiled twice.
+func TestTheWorkspaceHasTheLibrarysVersions(t *testing.T) {
+	t.Chdir(root)
+	want := map[string]string{}
+	args := []string{"list", "-m", "-f", "{{.Path}} {{.Version}}"}
+	for _, r := range readModuleFile(t, "mod", "go.mod").Require {
+		want[r.Path] = r.Version
+		args = append(args, r.Path)
+	}
+	list := exec.Command("go", args...)
+	list.Env = append(os.Environ(), "GOWORK=") // a test of the library runs without it
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list -m in the workspace: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		path, version, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if version != want[path] {
+			t.Errorf("go.work has %s %s, go.mod %s: require %s there, and run ./check.sh tidy", path, version, want[path], version)
+		}
+		delete(want, path)
+	}
+	if len(want) > 0 {
+		t.Errorf("no version of %v", slices.Sorted(maps.Keys(want)))
 	}
 }
