@@ -56,7 +56,7 @@ racing=$(packages -v "$plain|$rests|$real|$alone") resting=$(packages "$rests" |
 long=$(packages "$plain|$rests|/internal/(overview|sim)$|/tests/" | grep -vE "$real|$alone|$cores|/redisstore$")
 rests() { echo "/$1" | grep -qE "$rests"; } # FOLDER: has another part its turn?
 how() { if rests "$1"; then echo "$test"; else echo "$race $2"; fi; } # FOLDER ARGUMENT
-./test.sh step . env CGO_ENABLED=1 go list -export -f '{{/**/}}' $detector ./... & # compiles once, not in each of the steps that begin together
+./test.sh step . env CGO_ENABLED=1 go list -export -f '{{/**/}}' $detector ./redisstore $racing & # compiles once, not in each of the steps that begin together
 ./test.sh step . go list -export -f '{{/**/}}' ${all:+-tags real,long} ./...
 [ ! "$all" ] || queue . ./check.sh # the longest steps first, short ones last: then no processor waits for the end of a long one
 for which in -v -e; do [ ! "$all" ] || queue . $test -tags real,long $(echo "$long" | grep $which /tests/); done
