@@ -190,10 +190,10 @@ func because(ctx context.Context, trouble error) error {
 
 // item checks a job and makes its body in room. The item has its ID even with an error, unless the ID itself is wrong.
 func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, room *wire.Bodies) error {
-	*item = protocol.EnqueueItem{
-		ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At, Schedule: job.Schedule, MaxUnfinished: job.MaxUnfinished,
-		Expire: job.Expire, Group: job.Group,
-	}
+	// Not a literal, here and below: a processor waits where it copies what it has just written in smaller pieces.
+	*item = protocol.EnqueueItem{}
+	item.ID, item.Own, item.Once, item.In, item.At = job.ID, job.Own, job.Once, job.In, job.At
+	item.Schedule, item.MaxUnfinished, item.Expire, item.Group = job.Schedule, job.MaxUnfinished, job.Expire, job.Group
 	if job.Own && !job.ArgsID && job.Schedule == "" && protocol.CheckID("ID", job.ID) != nil {
 		item.ID = ""
 	}
@@ -229,10 +229,9 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 		}
 		job.Details.Group, job.Details.Batch = job.Group, job.Batch
 	}
-	envelope := wire.Envelope{
-		Name: job.Name, Payload: payload, Planned: planned, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, Schedule: job.Schedule,
-		Details: job.Details,
-	}
+	var envelope wire.Envelope
+	envelope.Name, envelope.Payload, envelope.Planned, envelope.MaxAttempts = job.Name, payload, planned, job.MaxAttempts
+	envelope.Timeout, envelope.Schedule, envelope.Details = job.Timeout, job.Schedule, job.Details
 	if job.Expire > 0 { // by the clock of this process; the store sets it by its own
 		envelope.Expires = dueAt(job.At, job.In, now).Add(job.Expire)
 	}
