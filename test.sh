@@ -44,9 +44,9 @@ packages() { grep -E "$@" "$tmp/packages"; } # those whose folder fits a pattern
 # These start no goroutines, or are made of what other folders test with the race detector: it would only make them slow. A test holds the former.
 plain='/recurrence$|/docs$|/examples/|/tests/(repo|system|nozone|schedules)$|/chimetest$|/dashboard/(crawl|internal/(builder|guard|render))$'
 plain="$plain|/redisstore/internal/|/internal/(batchmodel|blocked|definition|format|groupmodel|history|jobfind|login|long|loopback|plain|protocol|rights|rules|schedule|svg|times|wire)$"
-# The commit chooses one of ten parts, each with all seeds (internal/long: the remainder of 8). The others have no detector, which is slow, and no bench, contract, http.
-parts='/redisstore(/embedded)?$|/httpapi/contract$ /tests/queues$ /tests/workers$ /httpapi$|/examples/http$|/tests/batches$ /tests/jobs$ /tests/scheduler$ /dashboard(/internal/pages)?$ /tests/real /cmd/chime$|/bench$ /internal/(overview|sim|enqueue|work)$|/tests/sealing$'
-case $CHIME_SEEDS in *[!0-9]*) rests='^$' ;; *) rests=$(echo "$parts" | tr ' ' '\n' | sed "$((CHIME_SEEDS / 8 % 10 + 1))d" | paste -sd '|' -) ;; esac
+# The commit chooses one of eleven parts, each with all seeds (internal/long: the remainder of 8). The others have no detector, which is slow, and no bench, contract, http.
+parts='/redisstore(/embedded)?$|/httpapi/contract$ /tests/queues$ /tests/workers$ /httpapi/internal/service$|/examples/http$ /httpapi(/(action|arm|cmd|internal/[^s]).*)?$|/tests/batches$ /tests/jobs$ /tests/scheduler$ /dashboard(/internal/pages)?$ /tests/real /cmd/chime(/.*)?$|/bench$ /internal/(overview|sim|enqueue|work)$|/tests/sealing$'
+case $CHIME_SEEDS in *[!0-9]*) rests='^$' ;; *) rests=$(echo "$parts" | tr ' ' '\n' | sed "$((CHIME_SEEDS / 8 % 11 + 1))d" | paste -sd '|' -) ;; esac
 # These wait for servers and processes, and use all processors. The others, of fake time, have one processor each: on two the race detector of Go 1.25
 # and 1.26 crashes where timers of a bubble come late (maybeRunChan in runtime/time.go). It leaves out Lua's interpreter. It must not leave out
 # what uses sync.Map, as the simulated server does: the linker may choose that package's copy of the generic code, and then the detector misses locks.
@@ -55,15 +55,15 @@ detector="-race -gcflags=github.com/yuin/gopher-lua/...=-race=false" && race="en
 racing=$(packages -v "$plain|$rests|$real|$alone") resting=$(packages "$rests" | grep -vE "$plain|$real|$alone" || :)
 long=$(packages "$plain|$rests|/internal/(overview|sim)$|/tests/" | grep -vE "$real|$alone|$cores|/redisstore$")
 rests() { echo "/$1" | grep -qE "$rests"; } # FOLDER: has another part its turn?
-how() { if rests "$1"; then echo "$test"; else echo "$race $2"; fi; } # FOLDER ARGUMENT
 ./test.sh step . env CGO_ENABLED=1 go list -export -f '{{/**/}}' $detector ./redisstore $racing & # compiles once, not in each of the steps that begin together
 ./test.sh step . go list -export -f '{{/**/}}' ${all:+-tags real,long} ./...
 [ ! "$all" ] || queue . ./check.sh # the longest steps first, short ones last: then no processor waits for the end of a long one
 for which in -v -e; do [ ! "$all" ] || queue . $test -tags real,long $(echo "$long" | grep $which /tests/); done
-queue . $(how tests/real '') -tags real $(packages "$real")
+queue . $(if rests tests/real; then echo "$test"; else echo "$race"; fi) -tags real $(packages "$real")
 for which in -e -v; do queue . env CHIME_TEST_SERVER=redis $race -tags real -cpu 1 $(echo "$racing" | grep $which /tests/); done
 for which in -e -v; do [ "$all" ] || { queue . env CHIME_TEST_SERVER=redis $test -tags real $(echo "$resting" | grep $which /tests/) && queue . $test $(packages "$plain|/tests/chaos" | grep $which /tests/); }; done
-for module in httpapi cmd/chime chimeotel chimeprom; do queue $module $(how $module '-cpu 1') ${all:+-tags real,long} ./...; done
+for module in httpapi cmd/chime chimeotel chimeprom; do go list "./$module/..." >"$tmp/module"
+	for which in -vE -E; do found=$(grep $which "$rests" "$tmp/module" || :) how=$test && { [ $which = -E ] || how="$race -cpu 1"; }; [ ! "$found" ] || queue $module $how ${all:+-tags real,long} $found; done; done
 if [ "$all" ]; then queue . $test -tags real,long -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
 	if [ "$(git rev-parse --is-shallow-repository 2>&1)" = false ]; then queue . $test -tags real ./tests/rolling; else echo "test.sh: tests/rolling is left out: it builds an older revision, and this copy has no history"; fi
 	queue . $test -tags real -count=1 -v ./tests/chaos -for 60s
