@@ -178,14 +178,7 @@ func TestEveryOccurrenceIsDoneOnceWhenProcessesAreKilled(t *testing.T) {
 	workers[0].Kill()
 	schedulers[0].Kill()
 	until(t, "all occurrences are done", func() bool { return len(settledRuns(t, client, "done")) >= seconds })
-	// Delete would remove an occurrence that waits because its worker was too slow for quickTTL.
-	if err := chime.NewSchedules(p.store()).Pause(t.Context(), "beat"); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "nothing is in flight", func() bool {
-		stats, err := chime.NewQueues(p.store()).Get(t.Context(), "default")
-		return err == nil && stats.InFlight() == 0 && stats.Waiting == 0 && stats.Delayed == 0
-	})
+	pauseBeat(t, p)
 
 	wantEachSecondOfRuns(t, settledRuns(t, client, "done"))
 	if missed := client.HGet(t.Context(), "chime:{default}:counters", "beat/missed").Val(); missed != "" {
