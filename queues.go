@@ -19,7 +19,8 @@ type Queues struct {
 // NewQueues returns the queues of a store. It does no I/O.
 func NewQueues(store Store) *Queues { return &Queues{store: protocolOf(store)} }
 
-// QueueInfo describes a queue: its jobs at Now, and counters since it was created. It is the sum over all partitions.
+// QueueInfo describes a queue: its jobs at Now, and counters since it was created. It is the sum over all partitions. What workers hold (Running, Ahead,
+// Vanished) is read a moment after what waits: a job that is taken or given to another worker in that moment is counted twice or not at all.
 type QueueInfo struct {
 	Name       string `json:"name"`       // the name of the queue
 	Partitions int    `json:"partitions"` // the number of partitions: 1, unless redisstore.Options.Partitions gave the queue more
