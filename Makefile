@@ -1,5 +1,5 @@
 # make quick    go test ./...: everything of the library on a simulated Redis; needs nothing but Go
-# make test     ./test.sh: the library and its modules with a real Redis server, a part of them with the race detector; prints what is missing
+# make test     ./test.sh: what uses the store or goroutines, with a real Redis server, a part of it with the race detector; the other modules
 # make all      ./test.sh all: what CI runs
 # make everything  the same without turns: all seeds, guards, users and fuzz targets, and the race detector in all four parts of the packages; before a
 #               release

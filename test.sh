@@ -1,6 +1,6 @@
 #!/bin/sh
 # test.sh: the tests of the library and of its modules, by turns with the race detector, and with a real Redis server.
-#   ./test.sh       before a change is pushed
+#   ./test.sh       before a change is pushed, after go test ./..., which has the tests that need neither: rules, pages, documents, examples
 #   ./test.sh all   what CI runs: also long walks, cluster, ACL users, browser, proxies, promtool, tmux, models, ablation, older builds, chaos, fuzzing, check.sh
 # It installs what it needs where it may: as root on Debian and Ubuntu, or where CI is set; elsewhere it says what is missing. Servers are started on free
 # ports of the loopback interface. Exit code: 0 all passed, 1 a test failed, 2 something is missing. See CONTRIBUTING.md.
@@ -24,7 +24,7 @@ all=${1:-} && case $all in '' | all) ;; *) echo "test.sh: unknown argument $all:
 command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin; PATH=$PATH:/usr/sbin # where Debian has nginx and haproxy
 # Without cgo, which only the race detector needs, tests and images share one build. The detector waits a second at each end of a process. Garbage is
 # collected less often: a tenth of the time. No tables for debuggers: a fifth of compiling, a third of linking. A commit chooses seeds and turns (internal/long); CHIME_SEEDS=all: all.
-unset GOWORK && export CGO_ENABLED=0 GOGC="${GOGC:-400}" GORACE="${GORACE:-atexit_sleep_ms=100}" GOFLAGS="${GOFLAGS:-} -gcflags=github.com/chimejobs/chime/...=-dwarf=false -ldflags=-w"
+unset GOWORK && export CGO_ENABLED=0 GOGC="${GOGC:-400}" GORACE="${GORACE:-atexit_sleep_ms=100}" GOFLAGS="${GOFLAGS:-} -gcflags=github.com/chimejobs/chime/...=-dwarf=false -ldflags=-s"
 export CHIME_SEEDS="${CHIME_SEEDS:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0)))}"
 missing= # packages of Debian
 need() { for command in $1; do ! command -v "$command" >/dev/null || return 0; done && missing="$missing $2"; } # one of the commands
@@ -61,7 +61,7 @@ rests() { echo "/$1" | grep -qE "$rests"; } # FOLDER: has another part its turn?
 for which in -v -e; do [ ! "$all" ] || queue . $test -tags real,long $(echo "$long" | grep $which /tests/); done
 queue . $(if rests tests/real; then echo "$test"; else echo "$race"; fi) -tags real $(packages "$real")
 for which in -e -v; do queue . env CHIME_TEST_SERVER=redis $race -tags real -cpu 1 $(echo "$racing" | grep $which /tests/); done
-for which in -e -v; do [ "$all" ] || { queue . env CHIME_TEST_SERVER=redis $test -tags real $(echo "$resting" | grep $which /tests/) && queue . $test $(packages "$plain|/tests/chaos" | grep $which /tests/); }; done
+for which in -e -v; do [ "$all" ] || queue . env CHIME_TEST_SERVER=redis $test -tags real $(echo "$resting" | grep $which /tests/); done
 for module in httpapi cmd/chime chimeotel chimeprom; do go list "./$module/..." >"$tmp/module"
 	for which in -vE -E; do found=$(grep $which "$rests" "$tmp/module" || :) how=$test && { [ $which = -E ] || how="$race -cpu 1"; }; [ ! "$found" ] || queue $module $how ${all:+-tags real,long} $found; done; done
 if [ "$all" ]; then queue . $test -tags real,long -cpu 2 $(packages "$cores") # on two processors; with the detector they have one
