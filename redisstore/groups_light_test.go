@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A busy call notes the ends of flights of most groups without a table for each (all.light of scripts/lib/turns.lua). It does not do so for groups that have a
-// rule of their own. So an own rule for each group that is the same as the queue's turns it off, and changes nothing else.
+// A busy call notes the ends of flights and the starts of most groups without a table for each (all.light and all.idle of scripts/lib/light.lua). It does not do so
+// for groups that have a rule of their own. So an own rule for each group that is the same as the queue's turns it off, and changes nothing else.
 
 // For random jobs of few and of many groups, settled and taken in calls of all sizes, a queue gives the same jobs out as one whose groups have the queue's rule
 // as their own, in the same order, and has the same groups afterwards: without rules, and with limits.
@@ -22,7 +22,7 @@ func TestGroupsWithoutOwnRulesGetTheSameTurns(t *testing.T) {
 			groups int
 			large  bool
 			rule   string // of the queue
-		}{{150, false, ""}, {9, true, ""}, {40, false, "0 3 0 0 0 0 0"}, {40, false, "0 0 7 3600000 0 0 0"}, {9, false, "0 4 60 3600000 0 0 0"}} {
+		}{{150, false, ""}, {9, true, ""}, {150, true, ""}, {40, false, "0 1 0 0 0 0 0"}, {150, true, "0 1 0 0 0 0 0"}, {40, false, "0 3 0 0 0 0 0"}, {40, false, "0 0 7 3600000 0 0 0"}, {9, false, "0 4 60 3600000 0 0 0"}} {
 			dice, groups, large, rule := rand.New(rand.NewPCG(uint64(seed), 7)), c.groups, c.large, c.rule
 			var both [2]*lightQueue
 			for i := range both {

@@ -104,13 +104,17 @@ end
 -- read_groups reads groups that are not in the table yet. turns, groups, grules: the keys. joined: jobs join the ends of their lines, and nothing else
 -- happens: then it leaves out those that remain in turns and have no rule that refuses jobs. all.joined: there are such groups.
 local function read_groups(all, names, turns, groups, grules, joined)
-  local of, list, new, n_new, light = all.of, all.list, {}, 0, all.light
+  if not names[1] then return end
+  local of, list, new, n_new, light, idle = all.of, all.list, {}, 0, all.light, all.idle
   for i = 1, #names do
     local name = names[i]
     if not of[name] then
       local at = light and light.at[name]
+      local among = idle and idle.at[name]
       if at then
         light.read(all, at)
+      elseif among then
+        idle.read(all, among)
       else
         n_new = n_new + 1
         of[name], new[n_new] = true, name
@@ -178,13 +182,24 @@ local function turn_of(all, tag)
   return all.turn_turns, all.turn_micros
 end
 
--- new_tag gives the group a tag; turns, micros: what it is.
-local function new_tag(all, g, turns, micros)
+-- new_tag draws a tag; turns, micros: of its turn.
+local function new_tag(all, turns, micros)
   if all.new_turns ~= turns or all.new_micros ~= micros then
-    all.new_turns, all.new_micros, all.new_turn = turns, micros, string.format('%016d%06d', turns, micros)
+    all.new_turns, all.new_micros, all.new_turn, all.new_from = turns, micros, string.format('%016d%06d', turns, micros), nil
   end
   local stem, digit = draw_place(all)
-  g.tag = all.new_turn .. stem .. digit
+  return all.new_turn .. stem .. digit
+end
+
+-- entry_tag draws the tag of a group that enters turns. tag: the one that it has; nil: none. It has no credit from before: it enters at the virtual time,
+-- behind those that have entered since it moved.
+local function entry_tag(all, tag)
+  local turns, micros = all.turns, all.micros
+  if tag then
+    local own_turns, own_micros = turn_of(all, tag)
+    if own_turns > turns or own_turns == turns and own_micros > micros then turns, micros = own_turns, own_micros end
+  end
+  return new_tag(all, turns, micros)
 end
 
 -- place_group decides where a group belongs, and counts it in W and F. has: it has a job in line; resumes: its blocker is there.
@@ -207,14 +222,7 @@ local function place_group(all, g, has, resumes)
   if g.where == 'o' and before ~= 'o' then all.alarmed = true end
   if g.where == 't' then
     if before ~= 't' then
-      all.opened = true
-      -- without credit from before: it enters at the virtual time, behind those that have entered since it moved
-      local turns, micros = all.turns, all.micros
-      if g.tag then
-        local own_turns, own_micros = turn_of(all, g.tag)
-        if own_turns > turns or own_turns == turns and own_micros > micros then turns, micros = own_turns, own_micros end
-      end
-      new_tag(all, g, turns, micros)
+      all.opened, g.tag = true, entry_tag(all, g.tag)
     end
     g.weight, g.counted = rule.weight, g.flights
     all.w, all.f = all.w + g.weight, all.f + g.flights
@@ -223,10 +231,12 @@ local function place_group(all, g, has, resumes)
   end
 end
 
--- add_flight counts a flight of the group that starts. Its turn costs it 1 / weight.
-local function add_flight(all, g, id)
-  local weight, tag, turns, micros = g.weight, g.tag, all.turn_turns, all.turn_micros
-  if string_sub(tag, 1, 22) ~= all.turn then turns, micros = turn_of(all, tag) end
+-- take_turn moves the virtual time to a tag, whose group of this weight starts a job: its turn costs it 1 / weight. all.new_turn becomes the turn of its new tag.
+local function take_turn(all, tag, weight)
+  local turn = string_sub(tag, 1, 22)
+  if weight == 1 and turn == all.new_from then return end -- as for the job before
+  local turns, micros = all.turn_turns, all.turn_micros
+  if turn ~= all.turn then turns, micros = turn_of(all, tag) end
   local ahead = (turns - all.turns) * UNIT + micros - all.micros -- of the virtual time
   if ahead > 0 then all.turns, all.micros, ahead = turns, micros, 0 end
   local cost = weight == 1 and UNIT or math.floor(UNIT / weight + 0.5)
@@ -237,12 +247,19 @@ local function add_flight(all, g, id)
     if part < 0 then least, part = least - 1, part + UNIT end
     if least < 0 then least, part = 0, 0 end
     if least > turns or least == turns and part > micros then turns, micros = least, part end
+    turn = nil -- the next one may cost another group less
   end
   micros = micros + cost
   if micros >= UNIT then turns, micros = turns + 1, micros - UNIT end
   if all.new_turns ~= turns or all.new_micros ~= micros then
     all.new_turns, all.new_micros, all.new_turn = turns, micros, string.format('%016d%06d', turns, micros)
   end
+  all.new_from = weight == 1 and turn or nil
+end
+
+-- add_flight counts a flight of the group that starts.
+local function add_flight(all, g, id)
+  take_turn(all, g.tag, g.weight)
   local stem, digit = draw_place(all)
   g.tag, g.flights = all.new_turn .. stem .. digit, g.flights + 1
   if g.usual then return end
@@ -345,10 +362,16 @@ local function tune_groups(all, state, line, places, turns, groups, opens)
       end
     end
   end
-  local left, starts = light and light.flights, light and light.starts
+  local left, starts, reads, resting = light and light.flights, light and light.starts, light and light.reads, {} -- resting: names and texts of those not in turns
   for i = 1, left and #left or 0 do
     local flights = left[i]
-    if flights then
+    if flights and reads[i] and not reads[i][1] then
+      if flights == 0 then
+        gone[#gone + 1] = light.names[i]
+      else
+        resting[#resting + 1], resting[#resting + 2] = light.names[i], '-' .. text_of(flights) .. ' 1 ' .. light.tags[i]
+      end
+    elseif flights then
       local name, tag, n = light.names[i], light.tags[i], n_into
       local head = HEADS[flights]
       if not head then
@@ -359,6 +382,30 @@ local function tune_groups(all, state, line, places, turns, groups, opens)
       into[n + 1], into[n_into], set[n + 1], set[n_into] = TEXTS[flights], tag .. '\t' .. name, name, starts and head .. tag .. starts[i] or head .. tag
     end
   end
+  local idle = all.idle
+  local picked, now = idle and idle.picked, idle and idle.starts
+  for k = 1, picked and #picked or 0 do
+    local i = picked[k]
+    local tag = i and idle.tags[i]
+    if tag then
+      local name, flights, n = idle.names[i], idle.counts[i], n_into
+      n_out = n_out + 1
+      out[n_out] = idle.members[i]
+      if idle.stays[i] then
+        local head = HEADS[flights]
+        if not head then
+          head = 't' .. text_of(flights) .. ' 1 '
+          HEADS[flights] = head
+        end
+        n_into = n + 2
+        into[n + 1], into[n_into], set[n + 1], set[n_into] = TEXTS[flights], tag .. '\t' .. name, name, now and head .. tag .. now[i] or head .. tag
+      else
+        local n, rest = #resting, '-' .. text_of(flights) .. ' 1 ' .. tag
+        resting[n + 1], resting[n + 2] = name, now and rest .. now[i] or rest
+      end
+    end
+  end
+  for i = 1, #resting do set[n_into + i] = resting[i] end
   for _, g in ipairs(others) do tune_group(g, out, into, closed, until_ms, gone, set) end
   if #out > 0 then redis.call('ZREM', turns, unpack(out)) end
   if #into > 0 then redis.call('ZADD', turns, unpack(into)) end

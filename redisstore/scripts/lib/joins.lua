@@ -1,5 +1,5 @@
 -- joins: jobs of groups that a take moves to line, from due and from lists of parked jobs, before it picks the ones to take.
--- needs: limits clock queuelimit starts line groups turns
+-- needs: limits clock queuelimit starts line groups light turns
 
 -- A job of a group never starts from due, from ready or from a list of parked jobs: there it would not wait for its turn. A take that finds it there adds
 -- it to line: at its place, if it has one, else at the end. all.joins has these jobs.
@@ -123,7 +123,7 @@ local function give_way(all, id, other, line, places, turns, groups, grules)
     if picked == other then return false end
     if picked == id then pick = i end
   end
-  if not pick or not all.picked[pick].rule.ordered or all.kept[pick].blocker ~= id then return false end
+  if not pick or not all.picked[pick] or not all.picked[pick].rule.ordered or all.kept[pick].blocker ~= id then return false end
   local member, name
   for _, job in ipairs(all.joins) do
     if job.id == other and not job.withdrawn then job.withdrawn, member, name = true, job.lined, job.group end

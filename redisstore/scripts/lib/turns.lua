@@ -1,5 +1,5 @@
 -- turns: which jobs of groups a take gets, and in which order.
--- needs: clock queuelimit starts line groups
+-- needs: clock queuelimit starts line groups light
 
 -- A slot that is free goes to a group in turns. With c = (F + 1) / W, the share that each unit of weight has when this slot is taken:
 --   1. a group that lacks a whole slot, flights + 1 <= c * weight, comes first: the one with the least flights / weight, then the least tag;
@@ -8,50 +8,6 @@
 -- The take carries this out on the tables of the groups before its first write: so it knows which jobs it gets while it still may change its mind.
 local SHARES = 16 -- how many different shares of groups compete at most
 local CHUNK = 16 -- how many groups are read of each share after the first ones
-
--- A light group is one without a rule of its own of which flights have ended, and nothing else has happened: it has jobs in line, and remains in turns with
--- its tag and its starts. It has no table until something else happens to it, as most of those of a busy call. all.light: at: name -> index; lists of names,
--- texts, tags, starts (nil: they are not limited) and flights (false: it is not light, or not any more).
-
--- read_light creates the table of a light group; i: its index.
-local function read_light(all, i)
-  local light, n = all.light, #all.list + 1
-  local name, tag, flights = light.names[i], light.tags[i], light.flights[i]
-  local g
-  if light.starts then
-    g = { name = name, text = light.texts[i], where = 't', flights = flights, counted = flights, weight = 1, rule = all.default, tag = tag, stored = tag,
-      starts = light.starts[i], has = true, resumes = false }
-  else
-    g = { name = name, text = light.texts[i], where = 't', flights = flights, counted = flights, weight = 1, rule = all.default, tag = tag, stored = tag,
-      usual = true, has = true, resumes = false }
-  end
-  light.flights[i] = false
-  all.of[name], all.list[n] = g, g
-  return g
-end
-
--- end_light notes the ends of flights of groups in all.light. names: the groups, each once, of which the table has none; ended: how many flights of
--- each have ended; groups, grules: the keys. Returns the names of the other groups. Only for partitions without a purge.
-local function end_light(all, names, ended, groups, grules)
-  read_default(all, grules)
-  local rule = all.default
-  if rule.simple == 0 or rule.weight ~= 1 then return names end
-  local own, starts = all.rules and not all.alike and redis.call('HMGET', grules, unpack(names)), rule.starts > 0 and {} or nil
-  local texts, tags, left, others, f = redis.call('HMGET', groups, unpack(names)), {}, {}, {}, all.f
-  for i = 1, #names do
-    local name, text = names[i], texts[i]
-    local flights, less = text and (starts or #text == 43) and usual_flights(text) or 0, ended[name]
-    local those = starts and flights >= less and starts_of.text(text)
-    if flights >= less and flights - less < rule.simple and not (own and own[i]) and (those or not starts) then
-      tags[i], left[i], ended[name], f = string_sub(text, 6, 43), flights - less, i, f - less
-      if starts then starts[i] = those end
-    else
-      left[i], ended[name], others[#others + 1] = false, nil, name
-    end
-  end
-  all.light, all.f = { read = read_light, at = ended, names = names, texts = texts, tags = tags, starts = starts, flights = left }, f > 0 and f or 0
-  return others
-end
 
 -- A waiting job is a member of line, and jobs that the call itself adds to line are in the lists added and, if they are taken, never get there.
 
@@ -143,7 +99,8 @@ end
 
 -- share_in_turns returns flights / weight of a group as turns has it; nil: it is not there.
 local function share_in_turns(all, name)
-  local g = all.of[name]
+  local g, at = all.of[name], all.idle and all.idle.at[name]
+  if at then return all.idle.flights[at] end
   local flights, weight = g.counted, g.weight
   if not g.idle then flights, weight = string.match(g.text or '', '^t(%d+) (%d+)') end -- the call has changed it
   return flights and flights / weight
@@ -156,7 +113,7 @@ local function read_ranks(all, names, from, to, turns, groups, grules)
   local list, n = all.list, #members
   local more = n > to - from
   for i = 1, n do names[from + i] = string_sub(members[i], 40) end -- behind the tag and a tab
-  if n > 0 then read_groups(all, names, turns, groups, grules) end
+  if n > 0 then read_groups(all, all.idle and list_idle(all, members, names, from, groups, grules) or names, turns, groups, grules) end
   for i = first, #list do
     local g = list[i]
     if g.has == nil then g.idle = true end -- tune_groups leaves these out, unless they get a slot
@@ -177,10 +134,18 @@ end
 local function read_turns(all, n, slots, turns, groups, grules, line, places)
   local names, of, list = {}, all.of, all.list
   all.known, all.many = #list, all.rules and redis.call('ZCARD', turns) > n -- known: how many groups of the list the call has changed, or may have
+  if not all.default then read_default(all, grules) end
+  local default = all.default
   if all.rules and slots < n then
-    if not all.default then read_default(all, grules) end
-    if all.default.starts > 0 or all.default.ordered then n = slots end
+    if default.starts > 0 or default.ordered then n = slots end
     if n == 0 then return 0 end
+  end
+  if not all.purge and default.simple > 0 and default.weight == 1 then
+    all.idle = { read = read_idle, at = {}, names = {}, members = {}, flights = {}, picked = {}, tags = {}, counts = {}, stays = {}, reads = {}, gaps = 0 }
+    if default.starts > 0 then
+      local idle = all.idle
+      idle.texts, idle.starts, idle.used, idle.old_starts, idle.old_used, idle.scratch = {}, {}, {}, {}, {}, { rule = default }
+    end
   end
   all.shares, all.last_share = 0, nil
   local size = n < SHARES and n + SHARES or n
@@ -208,23 +173,35 @@ local function read_turns(all, n, slots, turns, groups, grules, line, places)
   local new = {} -- a rule may have changed since
   for i = 1, (all.rules or all.weighted) and #names or 0 do
     local g = of[names[i]]
-    local rule = g.rule
-    local steady = g.where == 't' and g.flights < rule.simple and g.weight == rule.weight and (g.usual or g.starts and not g.blocker and starts_of.count(g) < rule.starts)
-    if all.rules and not steady or g.weight ~= 1 then new[#new + 1] = g end
+    local rule = g and g.rule
+    local steady = not g or g.where == 't' and g.flights < rule.simple and g.weight == rule.weight and
+      (g.usual or g.starts and not g.blocker and starts_of.count(g) < rule.starts)
+    if not steady and all.rules or g and g.weight ~= 1 then new[#new + 1] = g end
   end
   if all.blocked then find_blockers(new, line, places) end
   for _, g in ipairs(new) do place_now(all, g, line) end
   return n
 end
 
--- file_group adds a group to the groups with as many flights and the same weight, in the order of tags. last: its tag is the last one. Returns their file.
-local function file_group(files, g, last)
-  local key = -(g.flights * 1024 + g.weight) -- a weight is at most 1,000; negative as in starts.lua
+-- file_key returns the key in files of the file of groups with so many flights and this weight, which is at most 1,000; it is negative as in starts.lua.
+local function file_key(flights, weight)
+  return -(flights * 1024 + weight)
+end
+
+-- file_of returns that file. first, last: of its tables, in the order of tags; next, stop: of its idle groups, likewise.
+local function file_of(files, flights, weight)
+  local key = file_key(flights, weight)
   local file = files[key]
   if not file then
-    file = { flights = g.flights, weight = g.weight, first = 1, last = 0 }
+    file = { flights = flights, weight = weight, first = 1, last = 0, next = 1, stop = 0 }
     files[key], files.list[#files.list + 1] = file, file
   end
+  return file
+end
+
+-- file_group adds a group to the groups with as many flights and the same weight, in the order of tags. last: its tag is the last one. Returns their file.
+local function file_group(files, g, last)
+  local file = file_of(files, g.flights, g.weight)
   local at, tag = file.last + 1, g.tag
   file.last = at
   while not last and at > file.first and file[at - 1].tag > tag do
@@ -259,18 +236,39 @@ local function file_groups(all, n, line)
     end
   end
   if file then file.last = at end
+  local idle = all.idle
+  local waiting = idle and idle.flights or {}
+  local i, n_idle = 1, #waiting
+  while i <= n_idle do -- in the order of their shares, so those with as many flights come one after the other
+    local as, stop = waiting[i], waiting[i] == waiting[n_idle] and n_idle or i
+    while stop < n_idle and waiting[stop + 1] == as do stop = stop + 1 end
+    local one = as and file_of(files, as, 1)
+    if one and one.stop == 0 then
+      one.next, one.stop = i, stop
+    else
+      for k = i, as and stop or 0 do file_group(files, read_idle(all, k)) end -- turns has a wrong share
+    end
+    i = stop + 1
+  end
   for i = 1, #list do -- the call has changed these, or may have
     local g = list[i]
     if not g.idle and g.where == 't' and may_start(all, g, line) then file_group(files, g) end
   end
+  local heavy = 0 -- how much W may fall at most, besides 1 for each pick
+  for i = 1, #list do
+    local g = list[i]
+    if g.where == 't' then heavy = heavy + g.weight - (g.usual and 1 or 0) end
+  end
+  all.heavy = heavy
   local light = all.light
-  local left, tags, as, last = light and light.flights, light and light.tags, nil, nil -- last: the tag of the n-th one with as many flights as as
+  local left, tags, as, last = light and light.flights, light and light.tags, nil, nil -- last: the tag of the n-th one with as many flights as as, or a later one
   for i = 1, left and #left or 0 do
     flights = left[i]
+    if flights and light.reads[i] and not light.reads[i][1] then flights = false end
     if flights and flights ~= as then
-      file, as = files[flights * 1024 + 1], flights
+      file, as = files[file_key(flights, 1)], flights
       last = file and file[file.first + n - 1]
-      last = last and last.tag
+      last = last and last.tag or file and file.next + n + idle.gaps - 1 <= file.stop and idle.members[file.next + n + idle.gaps - 1]
     end
     -- if n groups with as many flights come before it, it gets no slot
     if flights and not (last and last < tags[i]) then
@@ -282,25 +280,39 @@ local function file_groups(all, n, line)
   return files
 end
 
--- next_turn returns the file whose first group has the next slot; nil: no group may start a job.
+-- first_of returns the group of a file that is next: its table, or nil and the index of the idle group.
+local function first_of(file, idle)
+  local at, stop, g = file.next, file.stop, file[file.first]
+  if at <= stop then
+    local waiting = idle.flights
+    while at <= stop and not waiting[at] do at = at + 1 end
+    file.next = at
+    if at <= stop and not (g and g.tag < idle.members[at]) then return nil, at end
+  end
+  return g
+end
+
+-- next_turn returns the file whose first group has the next slot, and the group as first_of; nil: no group may start a job.
 local function next_turn(all, files)
-  local list, forced, other, any = files.list, nil, nil, nil
+  local list, idle, forced, other, any = files.list, all.idle, nil, nil, nil
+  if list[1] and not list[2] then return list[1], first_of(list[1], idle) end
   for i = 1, #list do
     local file = list[i]
-    local g = file[file.first]
-    if g then
-      if not list[2] then return file end
-      local flights, weight = file.flights, file.weight
+    local g, at = first_of(file, idle)
+    if g or at then
+      local flights, weight, tag = file.flights, file.weight, g and g.tag or idle.members[at]
+      file.g, file.at, file.tag = g, at, tag
       if (flights + 1) * all.w <= (all.f + 1) * weight then
         local least = forced and forced.flights * weight - flights * forced.weight
-        if not forced or least > 0 or least == 0 and g.tag < forced[forced.first].tag then forced = file end
+        if not forced or least > 0 or least == 0 and tag < forced.tag then forced = file end
       elseif flights * all.w < (all.f + 1) * weight then
-        if not other or g.tag < other[other.first].tag then other = file end
+        if not other or tag < other.tag then other = file end
       end
       any = any or file
     end
   end
-  return forced or other or any -- any: W or F is wrong
+  local file = forced or other or any -- any: W or F is wrong
+  if file then return file, file.g, file.at end
 end
 
 -- start_job starts a job of a group, with this member.
@@ -311,43 +323,55 @@ local function start_job(all, g, member, id, line)
   place_now(all, g, line)
 end
 
--- goes_ahead reports whether a job of the group may be taken ahead: it would keep others of the group from starting while it waits for a slot of
--- its worker. So of a group whose starts are limited, or whose jobs run in order, none is; and of one with a limit of flights at most half. Of
+-- goes_ahead reports whether a job of a group with this rule and so many flights may be taken ahead: it would keep others of the group from starting while
+-- it waits for a slot of its worker. So of a group whose starts are limited, or whose jobs run in order, none is; and of one with a limit of flights at most half. Of
 -- many groups with one flight each, one of each may be taken ahead: else each slot would be idle for a round trip after each job.
-local function goes_ahead(all, g)
-  local running = g.rule.running
-  return g.rule.starts == 0 and not g.rule.ordered and (running == 0 or g.flights + 1 <= math.floor(running / 2) or running == 1 and all.many)
+local function goes_ahead(all, rule, flights)
+  local running = rule.running
+  return rule.starts == 0 and not rule.ordered and (running == 0 or flights + 1 <= math.floor(running / 2) or running == 1 and all.many)
 end
 
 -- pick_turns picks at most n jobs to take, those from ahead on to take ahead: all.picks has their IDs, all.members their members of line, and all.picked
--- their groups. line: the key.
+-- their groups (false: one of all.idle). line: the key.
 local function pick_turns(all, n, ahead, line)
   local picks, members, picked, tags, kept, starts, used, files = {}, {}, {}, {}, {}, {}, {}, file_groups(all, n, line)
   -- what keep_picks needs to undo a pick: tags, starts, used: those before; kept, if the group has an order: what start_job changes of it
   all.picks, all.members, all.picked, all.tags, all.kept, all.starts, all.used = picks, members, picked, tags, kept, starts, used
   all.before = { turns = all.turns, micros = all.micros, w = all.w, f = all.f }
-  local count = 0
+  local count, idle, picked_idle = 0, all.idle, all.idle and all.idle.picked
   while count < n do
-    local file = next_turn(all, files)
-    if not file then break end
-    local first = file.first
-    local g = file[first]
-    file.first = first + 1
-    local rule, limited = g.rule, g.starts
-    local fits, left, usual = count + 1 < ahead or goes_ahead(all, g), n - count, g.usual or limited and not g.blocker and not rule.ordered
-    local member, fresh
-    if fits and usual and not g.read and not g.added and not g.out then
-      local name = g.name
-      fresh = redis.call('ZRANGEBYLEX', line, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', '2')
-      g.read, g.at, member = fresh, 1, fresh[1]
-      if not fresh[2] then g.complete = true end
-    elseif fits then
-      member = next_waiting(g, line)
+    local file, g, at = next_turn(all, files)
+    if not (g or at) then break end
+    local left, fits, member, fresh, usual, started = n - count, count + 1 < ahead, nil, nil, nil, nil
+    if at then
+      file.next = at + 1
+      fits = fits or goes_ahead(all, all.default, file.flights)
+      if fits then
+        member, g = pick_idle(all, at, count + 1, left, line)
+        started, usual, fresh = not g, true, g and g.read
+      end
+    else
+      file.first = file.first + 1
+      fits = fits or goes_ahead(all, g.rule, g.flights)
+      usual = g.usual or g.starts and not g.blocker and not g.rule.ordered
+      if fits and usual and not g.read and not g.added and not g.out then
+        local name = g.name
+        fresh = redis.call('ZRANGEBYLEX', line, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', '2')
+        g.read, g.at, member = fresh, 1, fresh[1]
+        if not fresh[2] then g.complete = true end
+      elseif fits then
+        member = next_waiting(g, line)
+      end
     end
-    if member then
+    if started then
+      count = count + 1
+      picks[count], members[count], picked[count], tags[count] = string_sub(member, #idle.names[at] + 19), member, false, false -- as job_of
+    elseif member then
+      local rule, limited = g.rule, g.starts
       local id = string_sub(member, #g.name + 19) -- as job_of
       count = count + 1
       picks[count], members[count], picked[count], tags[count] = id, member, g, g.tag
+      if idle then picked_idle[count] = false end
       if limited then starts[count], used[count] = limited, g.used end
       if not usual and rule.ordered then kept[count] = { blocker = g.blocker, resumes = g.resumes } end
       if fresh and fresh[2] and g.flights + 1 < rule.simple and g.weight == rule.weight and not (limited and g.used + 1 >= rule.starts) then -- as start_job
@@ -362,8 +386,7 @@ local function pick_turns(all, n, ahead, line)
     elseif fits then
       place_now(all, g, line)
     end
-    -- without rules W falls by at most one a pick: a group that will have too many flights even then is not filed again
-    if fits and g.where == 't' and (all.rules or g.flights * (all.w - left) < all.f + left) then file_group(files, g) end
+    if fits and g and g.where == 't' and may_have_more(all, g.flights, g.weight, left) then file_group(files, g) end
   end
 end
 
@@ -373,6 +396,8 @@ local function keep_picks(all, keeps, leaves, line)
   local picks, members, undone = all.picks, {}, false
   for _, id in ipairs(picks) do undone = undone or not keeps[id] end
   if not undone then return all.members or members end
+  read_picked(all)
+  all.new_from = nil -- the virtual time goes back
   for name, value in pairs(all.before) do all[name] = value end
   for i = #picks, 1, -1 do
     local g, kept, starts = all.picked[i], all.kept[i], all.starts[i]

@@ -46,7 +46,7 @@ if (state[11] or joins or cancels and cancels.replaced[1]) and not again then
       group_of[i], n_of[name] = name, (before or 0) + 1
     end
   end
-  if n_names > 0 and n_ids == n_finished and not state[13] then names = fn.end_light(first_ones, names, n_of, KEYS[32], KEYS[33]) end
+  if n_names > 0 and n_ids == n_finished and not state[13] then names = fn.end_light(first_ones, names, n_of, KEYS[32], KEYS[33], LINE) end
   fn.read_groups(first_ones, names, KEYS[31], KEYS[32], KEYS[33])
   if first_ones.blocked then fn.find_blockers(first_ones.list, LINE, PLACES) end
   local enters = {} -- other settlement -> the group that the job that follows enters at once

@@ -90,11 +90,11 @@ local group_pieces -- returns the functions for groups
 if state[9] or state[11] or joins or cancels and cancels.replaced[1] then
   -- uses: queuelimit
   group_pieces = function()
-    -- uses: starts line groups turns joins
+    -- uses: starts line groups light turns joins
     return { open_groups = open_groups, read_groups = read_groups, end_light = end_light, find_blockers = find_blockers, end_flights = end_flights,
       starts_of = starts_of, return_turn = return_turn, unblock = unblock, add_waiting = add_waiting,
       place_now = place_now, NO_PLACE = NO_PLACE, bounce_parked = bounce_parked, split_due = split_due, prepare_turns = prepare_turns,
-      share_out = share_out, pick_turns = pick_turns, keep_picks = keep_picks, save_joins = save_joins, tune_groups = tune_groups,
+      share_out = share_out, pick_turns = pick_turns, keep_picks = keep_picks, read_picked = read_picked, save_joins = save_joins, tune_groups = tune_groups,
       enter_line = enter_line, line_member = line_member, place_in_front = place_in_front, is_occurrence = is_occurrence, split_ready = split_ready,
       give_way = give_way, leave_groups = leave_groups }
   end

@@ -29,7 +29,8 @@ if many and n_ids > 0 and not again and not limit then
   -- it may keep others from starting. After a crash a job begins alone, so that it is known which job makes its holder vanish.
   -- uses: named
   local ruled = {} -- ID -> true: a rule of its group counts it, or it keeps others of an ordered group from starting
-  for i, g in ipairs(grouped and grouped.picked or {}) do
+  if grouped and grouped.rules then grouped.fn.read_picked(grouped) end
+  for i, g in ipairs(grouped and grouped.rules and grouped.picked or {}) do
     if g.rule.running > 0 or g.rule.starts > 0 or g.rule.ordered then ruled[grouped.picks[i]] = true end
   end
   many.gathers = function(id, text, crash)
@@ -87,6 +88,7 @@ elseif grouped then
 end
 if many and grouped and grouped.rules then
   local group_of, letters = {}, {}
+  grouped.fn.read_picked(grouped)
   for i, id in ipairs(grouped.picks) do group_of[id] = grouped.picked[i] end
   for i = 1, n_taken do
     local g = group_of[taken[i]]
