@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
 // An acknowledged problem leaves the problems of the overview, and is listed with who knows it, why and until when. It comes back when it changes or at its end.
@@ -201,5 +202,30 @@ func TestRowsHaveIDs(t *testing.T) {
 				}
 			}
 		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
+	})
+}
+
+// The question whether to acknowledge groups of failures reads no job, and groups of one job name are read together.
+func TestGroupsOfFailuresAreReadOnce(t *testing.T) {
+	onServer(t, func(t *testing.T, server *embedded.Server) {
+		store := server.Store()
+		worker := busy(t, store)
+		d := newDashboard(t, store, Options{Write: true, Authorize: as(View | Operate)})
+		during(t, func() { time.Sleep(31 * time.Minute) }, worker, chime.NewScheduler(store, chime.SchedulerOptions{})) // fake time passes
+		var c counter
+		server.Client().AddHook(&c)
+		group, other := "invoices\tconnection refused by #.#.#.#", "invoices\tanother error"
+		sent := func(status int, fields ...string) int64 {
+			before := c.commands.Load()
+			wants(t, fields[1], post(d, "/failures/bulk", fields...), status)
+			return c.commands.Load() - before
+		}
+		sent(200, "verb", "requeue", "id", group) // it learns what the client knows of the server
+		if n := sent(200, "verb", "acknowledge", "id", group); n != 0 {
+			t.Errorf("the question whether to acknowledge a group sent %d commands, want none", n)
+		}
+		if one, both := sent(200, "verb", "requeue", "id", group), sent(200, "verb", "requeue", "id", group, "id", other); both > one {
+			t.Errorf("the jobs of two groups of one job name are read with %d commands, those of one with %d; want the same", both, one)
+		}
 	})
 }

@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func UnacknowledgeSchedule(c *Changer, ctx context.Context, f *Form) (Answer, er
 	return answer.one(c.known.End(ctx, chime.Acknowledgement{Schedule: answer.Target}))
 }
 
-// AcknowledgeGroups records that it is known that the jobs of the ticked groups fail.
+// AcknowledgeGroups records that it is known that the jobs of the ticked groups fail. The question needs no job: they are read when it is confirmed.
 func AcknowledgeGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	ids := f.Fields["id"]
 	answer := Answer{Back: "failures", List: f.list(), Target: firstOf(ids)}
@@ -42,31 +43,8 @@ func AcknowledgeGroups(c *Changer, ctx context.Context, f *Form) (Answer, error)
 		answer.Said = "Nothing was changed: no group is ticked."
 		return answer, nil
 	}
-	// What is acknowledged are the errors that jobs have: RedactError may show several of them alike.
-	type failures struct{ job, err string }
-	var queues []string
-	var kinds []failures
-	seen := map[string]bool{} // the groups that still have jobs
-	_, err := c.grouped(ctx, f, func(job *chime.JobInfo) {
-		if !slices.Contains(queues, job.Queue) {
-			queues = append(queues, job.Queue)
-		}
-		if kind := (failures{job.Name, shape.Of(job.LastError)}); !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-		seen[c.group(job)] = true
-	})
-	if err != nil {
+	if _, _, err := f.ticked(); err != nil {
 		return answer, err
-	}
-	for _, id := range ids { // attempts have failed of jobs that are done by now
-		if job, text, _ := strings.Cut(id, "\t"); !seen[id] && c.shown == nil {
-			kinds = append(kinds, failures{job, text})
-		}
-	}
-	if len(kinds) == 0 {
-		answer.Said = "Nothing was changed: no job fails with it any more."
-		return answer, nil
 	}
 	ask := &render.Ask{
 		Title: "Acknowledge " + format.Plural(len(ids), "group", "groups") + " of failures?", Text: strings.ReplaceAll(knownText, "It is", "They are") + " Failures on another queue are a problem again.",
@@ -77,7 +55,11 @@ func AcknowledgeGroups(c *Changer, ctx context.Context, f *Form) (Answer, error)
 	for _, id := range ids {
 		ask.Hidden = append(ask.Hidden, render.Pair{Name: "id", Value: id})
 	}
-	return f.acknowledge(answer, ask, format.Plural(len(ids), "group", "groups")+" of failures acknowledged.", func(note chime.Note) error {
+	asked, err := f.acknowledge(answer, ask, format.Plural(len(ids), "group", "groups")+" of failures acknowledged.", func(note chime.Note) error {
+		kinds, queues, err := c.failing(ctx, f)
+		if err != nil {
+			return err
+		}
 		for _, kind := range kinds {
 			if err := c.known.AcknowledgeFailures(ctx, kind.job, kind.err, queues, note); err != nil {
 				return err
@@ -85,6 +67,40 @@ func AcknowledgeGroups(c *Changer, ctx context.Context, f *Form) (Answer, error)
 		}
 		return nil
 	})
+	if errors.Is(err, errGone) {
+		answer.Said = "Nothing was changed: no job fails with it any more."
+		return answer, nil
+	}
+	return asked, err
+}
+
+// errGone: the ticked groups have no jobs.
+var errGone = errors.New("no job fails with it any more")
+
+// failures are those of a job name with an error, as it is and not as RedactError shows it: that may show several errors alike.
+type failures struct{ job, err string }
+
+// failing returns what the jobs of the ticked groups fail with, and their queues.
+func (c *Changer) failing(ctx context.Context, f *Form) (kinds []failures, queues []string, err error) {
+	seen := map[string]bool{} // the groups that still have jobs
+	_, err = c.grouped(ctx, f, func(job *chime.JobInfo) {
+		if !slices.Contains(queues, job.Queue) {
+			queues = append(queues, job.Queue)
+		}
+		if kind := (failures{job.Name, shape.Of(job.LastError)}); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+		seen[c.group(job)] = true
+	})
+	for _, id := range f.Fields["id"] { // attempts have failed of jobs that are done by now
+		if job, text, _ := strings.Cut(id, "\t"); !seen[id] && c.shown == nil {
+			kinds = append(kinds, failures{job, text})
+		}
+	}
+	if err == nil && len(kinds) == 0 {
+		err = errGone
+	}
+	return kinds, queues, err
 }
 
 // UnacknowledgeGroups ends acknowledgements of failures. Each ID is a job name, a tab and the hash of the error.

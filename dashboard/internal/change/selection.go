@@ -94,7 +94,7 @@ func (f *Form) filter() (jobfind.Filter, error) {
 	return filter, err
 }
 
-// found returns the jobs that match a filter and also the function matches.
+// found returns the jobs that match a filter and for which means returns true.
 func (c *Changer) found(ctx context.Context, filter jobfind.Filter, means func(*chime.JobInfo) bool) (selection, error) {
 	s := selection{words: "that match the filter “" + filter.String() + "”"}
 	search := jobfind.Search{Filter: filter, Limit: c.most, Shown: c.shown, Arguments: c.arguments}
@@ -113,46 +113,67 @@ func (c *Changer) found(ctx context.Context, filter jobfind.Filter, means func(*
 	return s, nil
 }
 
-// grouped returns the failed jobs of groups that match the filter of the list. each is called for each of them; it may be nil.
+// ticked returns the ticked groups of a form, and their job names, each once.
+func (f *Form) ticked() (groups, names []string, err error) {
+	groups = f.Fields["id"]
+	if len(groups) > maxTicked {
+		return nil, nil, &chime.InvalidError{Field: "id", Value: strconv.Itoa(len(groups)) + " groups", Limit: "at most " + strconv.Itoa(maxTicked)}
+	}
+	for _, text := range groups {
+		name, _, found := strings.Cut(text, "\t")
+		if !found || name == "" {
+			return nil, nil, &chime.InvalidError{Field: "id", Value: text, Limit: "a job's name, a tab and an error"}
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return groups, names, nil
+}
+
+// grouped returns the failed jobs of groups that match the filter of the list. Groups of one job name are found with one reading. each is called for each of these
+// jobs, but not for those of tails; it may be nil.
 func (c *Changer) grouped(ctx context.Context, f *Form, each func(*chime.JobInfo)) (all selection, err error) {
-	groups := f.Fields["id"]
 	list, err := f.filter()
 	if err != nil {
 		return all, err
 	}
-	if len(groups) > maxTicked {
-		return all, &chime.InvalidError{Field: "id", Value: strconv.Itoa(len(groups)) + " groups", Limit: "at most " + strconv.Itoa(maxTicked)}
+	groups, names, err := f.ticked()
+	if err != nil {
+		return all, err
 	}
 	all.words = "of the ticked groups"
-	var having []string
-	for _, text := range groups {
-		name, _, found := strings.Cut(text, "\t")
-		if !found || name == "" {
-			return all, &chime.InvalidError{Field: "id", Value: text, Limit: "a job's name, a tab and an error"}
+	having, reads := map[string]bool{}, true
+	for _, group := range groups {
+		having[group] = false
+	}
+	means := func(job *chime.JobInfo) bool {
+		of := c.group(job)
+		_, ticked := having[of]
+		if ticked && reads {
+			having[of] = true
+			if each != nil {
+				each(job)
+			}
 		}
+		return ticked
+	}
+	for _, name := range names {
 		for _, state := range []chime.JobState{chime.JobDead, chime.JobRetrying} {
 			if list.State != "" && list.State != state {
 				continue
 			}
 			filter := list
 			filter.State, filter.Job = state, jobfind.Pattern{Text: name}
-			some, err := c.found(ctx, filter, func(job *chime.JobInfo) bool {
-				of := c.group(job) == text
-				if of && each != nil {
-					each(job)
-				}
-				return of
-			})
+			some, err := c.found(ctx, filter, means)
 			if err != nil {
 				return all, err
 			}
 			all.jobs, all.more, all.tails = append(all.jobs, some.jobs...), all.more || some.more, append(all.tails, some.tails...)
-			if len(some.jobs) > 0 && !slices.Contains(having, text) {
-				having = append(having, text)
-			}
 		}
 	}
-	all.named = firstOf(having)
+	reads = false
+	all.named = firstOf(slices.DeleteFunc(slices.Clone(groups), func(text string) bool { return !having[text] }))
 	return all, nil
 }
 
