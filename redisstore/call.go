@@ -83,12 +83,33 @@ func (s *store) run(ctx context.Context, client redis.UniversalClient, calls ...
 		_ = client.Process(ctx, cmds[0]) // the command has the error
 	} else {
 		pipe := client.Pipeline()
-		for i := range calls {
-			cmds[i] = calls[i].command(ctx)
-			_ = pipe.Process(ctx, cmds[i])
-		}
+		queueCalls(ctx, pipe, calls, cmds)
 		_, _ = pipe.Exec(ctx) // each command has its own error
 	}
+	finish(ctx, client, calls, cmds)
+	return cmds
+}
+
+// runTimed is run with the server's time before the calls, in the same round trip.
+func (s *store) runTimed(ctx context.Context, calls ...call) (now time.Time, cmds []*redis.Cmd, err error) {
+	pipe := s.client.Pipeline()
+	clock := pipe.Time(ctx)
+	cmds = make([]*redis.Cmd, len(calls))
+	queueCalls(ctx, pipe, calls, cmds)
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	finish(ctx, s.client, calls, cmds)
+	return clock.Val().UTC(), cmds, clock.Err()
+}
+
+func queueCalls(ctx context.Context, pipe redis.Pipeliner, calls []call, cmds []*redis.Cmd) {
+	for i := range calls {
+		cmds[i] = calls[i].command(ctx)
+		_ = pipe.Process(ctx, cmds[i])
+	}
+}
+
+// finish ends calls that were sent: those whose script the server does not know are sent again.
+func finish(ctx context.Context, client redis.UniversalClient, calls []call, cmds []*redis.Cmd) {
 	for i := range calls {
 		c := &calls[i]
 		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
@@ -101,7 +122,6 @@ func (s *store) run(ctx context.Context, client redis.UniversalClient, calls ...
 		}
 		c.release()
 	}
-	return cmds
 }
 
 // runOne sends a single call and returns its answer as a list.

@@ -58,19 +58,19 @@ func (s *store) count(ctx context.Context, counts []*partitionCount, left *int) 
 	if len(counts) == 0 {
 		return nil
 	}
-	now, err := s.client.Time(ctx).Result()
-	if err != nil {
-		return failure("count queues", "", err)
-	}
 	calls := make([]call, len(counts))
 	for i, c := range counts {
 		k := c.keys
-		c.now = now.UTC()
 		calls[i] = newCall(&countQueueScript, []string{
 			k.state, k.counters, k.callers, k.sessions, k.ready, k.stale, k.due, k.dead, k.jobs, k.schedules, k.gone, k.unhandled, k.line, k.places, k.turns, k.grules,
 		}, append([]any{protocol.MaxItems, ruleOfQueue, longHead}, partitionCounters...)).readOnly()
 	}
-	for i, cmd := range s.run(ctx, s.client, calls...) {
+	now, cmds, err := s.runTimed(ctx, calls...)
+	if err != nil {
+		return failure("count queues", "", err)
+	}
+	for i, cmd := range cmds {
+		counts[i].now = now
 		answer, err := list("count queue", counts[i].to.Queue, cmd)
 		if err == nil {
 			err = counts[i].read(answer)

@@ -14,9 +14,14 @@ import (
 
 var readSchedulesScript = scripts.Load("schedules/read_schedules")
 
-// maxScripted is how many schedules of a partition are read with one call of a script. More are read with ten commands: that costs the server a quarter
-// of the time, because the script copies each value twice. For a few in each of many partitions the number of commands counts more.
-const maxScripted = 10
+const (
+	// maxScripted is how many schedules of a partition are read with one call of a script, if they are in more than maxCommanded partitions. Others are read with
+	// ten commands for each partition: that costs the server a quarter of the time, because the script copies each value twice. For a few in each of many
+	// partitions the number of commands counts more.
+	maxScripted = 10
+	// maxCommanded is how many partitions with few schedules are read with commands: 80 of the 400 that a page of the dashboard may send.
+	maxCommanded = 8
+)
 
 // A reading is what is read of schedules that live in one partition.
 type reading struct {
@@ -55,11 +60,12 @@ var counterNames = []any{"/started", "/skipped", "/missed", "/caught_up", "/supe
 
 // readHashes reads definitions, cursors and counters. A schedule without a definition becomes zero.
 func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readings []*reading) error {
-	clock, err := s.client.Time(ctx).Result()
+	few, many := split(readings)
+	clock, err := s.readMany(ctx, stored, many)
 	if err != nil {
-		return failure("read schedules", "", err)
+		return err
 	}
-	if err := cmp.Or(s.readFew(ctx, stored, readings), s.readMany(ctx, stored, readings)); err != nil {
+	if err := s.readFew(ctx, stored, few); err != nil {
 		return err
 	}
 	for _, r := range readings {
@@ -101,20 +107,30 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 	return nil
 }
 
-// readFew reads the readings of few schedules, with one call each.
+// split returns the readings to read with scripts, and those to read with commands.
+func split(readings []*reading) (few, many []*reading) {
+	for _, r := range readings {
+		if len(r.at) <= maxScripted {
+			few = append(few, r)
+		} else {
+			many = append(many, r)
+		}
+	}
+	if len(few) <= maxCommanded {
+		return nil, readings
+	}
+	return few, many
+}
+
+// readFew reads schedules with one call of a script for each reading.
 func (s *store) readFew(ctx context.Context, stored []protocol.Stored, readings []*reading) error {
 	var calls []call
-	var of []*reading
 	for _, r := range readings {
-		if len(r.at) > maxScripted {
-			continue
-		}
 		k := s.keys.partition(r.partition)
 		data := append([]any{len(counterNames)}, counterNames...)
 		for _, i := range r.at {
 			data = append(data, stored[i].Name)
 		}
-		of = append(of, r)
 		calls = append(calls, newCall(&readSchedulesScript, []string{k.schedules, k.cursors, k.counters, k.origins, k.notes, k.owners, k.last, k.owed, k.due, k.jobs}, data).readOnly())
 	}
 	if len(calls) == 0 {
@@ -122,21 +138,19 @@ func (s *store) readFew(ctx context.Context, stored []protocol.Stored, readings 
 	}
 	for n, cmd := range s.run(ctx, s.client, calls...) {
 		var err error
-		if of[n].answer, err = list("read schedules of", of[n].partition.Queue, cmd); err != nil {
+		if readings[n].answer, err = list("read schedules of", readings[n].partition.Queue, cmd); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readMany reads the other readings, with the commands of the script.
-func (s *store) readMany(ctx context.Context, stored []protocol.Stored, readings []*reading) error {
+// readMany reads schedules with the commands of the script, in two round trips. It returns the server's time before.
+func (s *store) readMany(ctx context.Context, stored []protocol.Stored, readings []*reading) (time.Time, error) {
 	pipe := s.client.Pipeline()
+	clock := pipe.Time(ctx)
 	read := map[*reading][]*redis.SliceCmd{}
 	for _, r := range readings {
-		if len(r.at) <= maxScripted {
-			continue
-		}
 		k := s.keys.partition(r.partition)
 		fields, counters := make([]string, len(r.at)), make([]string, 0, len(counterNames)*len(r.at))
 		for j, i := range r.at {
@@ -154,12 +168,12 @@ func (s *store) readMany(ctx context.Context, stored []protocol.Stored, readings
 		}
 		read[r] = append(read[r], s.scoresOf(ctx, pipe, k.owed, fields))
 	}
-	if len(read) == 0 {
-		return nil
-	}
 	answered, err := pipe.Exec(ctx)
 	if err := cmp.Or(err, complete(answered...)); err != nil {
-		return failure("read schedules", "", err)
+		return time.Time{}, failure("read schedules", "", err)
+	}
+	if len(read) == 0 {
+		return clock.Val(), nil
 	}
 	pipe = s.client.Pipeline()
 	for r, cmds := range read {
@@ -173,15 +187,16 @@ func (s *store) readMany(ctx context.Context, stored []protocol.Stored, readings
 		k := s.keys.partition(r.partition)
 		read[r] = append(cmds, s.scoresOf(ctx, pipe, k.due, ids), pipe.HMGet(ctx, k.jobs, ids...))
 	}
-	if answered, err = pipe.Exec(ctx); cmp.Or(err, complete(answered...)) != nil {
-		return failure("read schedules", "", cmp.Or(err, complete(answered...)))
+	answered, err = pipe.Exec(ctx)
+	if err := cmp.Or(err, complete(answered...)); err != nil {
+		return time.Time{}, failure("read schedules", "", err)
 	}
 	for r, cmds := range read {
 		for _, cmd := range cmds {
 			r.answer = append(r.answer, cmd.Val())
 		}
 	}
-	return nil
+	return clock.Val(), nil
 }
 
 // scoresOf reads scores so that a missing one differs from 0.

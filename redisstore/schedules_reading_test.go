@@ -10,9 +10,9 @@ import (
 	"github.com/chimejobs/chime/internal/storesuite"
 )
 
-// A few schedules of a partition are read with a script, and many with plain commands. Both find the same: with a placed occurrence and without, owed,
-// paused, taken, and with counters.
-func TestSchedulesAreReadAlikeAloneAndTogether(t *testing.T) {
+// A few schedules of each of many partitions are read with a script, others with plain commands. Both find the same: with a placed occurrence and without,
+// owed, paused, taken, and with counters.
+func TestSchedulesAreReadAlikeWithAScriptAndWithCommands(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := storesuite.Ago(-time.Hour)
 		var names []string
@@ -28,19 +28,28 @@ func TestSchedulesAreReadAlikeAloneAndTogether(t *testing.T) {
 		b.client.HSet(b.Context(), mail.counters, "s04/done", 7, "s05/failed", 2)
 		b.client.HSet(b.Context(), mail.owners, "s07", "me 3")
 		b.client.ZRem(b.Context(), mail.due, "s08@"+at.Add(8*time.Minute).UTC().Format(time.RFC3339)) // it was taken
+		var others []string                                                                           // each on a queue of its own
+		for i := range maxCommanded {
+			name := fmt.Sprintf("other%d", i)
+			others = append(others, name)
+			b.DeclareOn("queue-"+name, name, "skip", `{"job":"j"}`)
+		}
 		together, err := b.store.Find(b.Context(), append(names, "none"))
 		if err != nil {
 			b.Fatal(err)
 		}
 		placed, owed := 0, 0
 		for i, name := range append(names, "none") {
-			alone, err := b.store.Find(b.Context(), []string{name})
+			alone, err := b.store.Find(b.Context(), append([]string{name}, others...))
 			if err != nil {
 				b.Fatal(err)
 			}
+			if name != "none" && alone[0].Now.IsZero() {
+				b.Errorf("%s is read without the time", name)
+			}
 			alone[0].Now, together[i].Now = time.Time{}, time.Time{}
 			if !reflect.DeepEqual(alone[0], together[i]) {
-				b.Errorf("%s is read as %+v alone, and as %+v with others", name, alone[0], together[i])
+				b.Errorf("%s is read as %+v with a script, and as %+v with commands", name, alone[0], together[i])
 			}
 			if alone[0].Waiting {
 				placed++
