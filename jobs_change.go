@@ -26,7 +26,7 @@ func (r BulkResult) plus(other BulkResult) BulkResult {
 
 // Requeue puts the matching jobs to the front of their queue. Delayed and retrying jobs run now instead of later. Parked jobs are tried again.
 // Dead jobs start again with their first attempt. A job keeps the errors of its last attempts. An occurrence that nobody has taken yet
-// remains where it is.
+// remains where it is, and a dead member of a batch that was cancelled remains dead.
 //
 // The filter needs a queue, and the state delayed, retrying, parked or dead, or IDs; jobs in other states are not changed. After and Limit are
 // refused: Requeue works to the end, in steps of at most 500 jobs. After each step it calls progress, unless that is nil, with the sum of all

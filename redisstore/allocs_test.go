@@ -64,7 +64,7 @@ func TestAllocationsOfOrdinaryJobs(t *testing.T) {
 		{"enqueue 100 jobs", 100, build(func() call { return s.enqueueCall(many) }), 0.05},
 		{"settle 100 jobs and take 100", 100, build(func() call { return s.workCall(works) }), 0.1},
 		{"the answer with 100 jobs", 100, func() {
-			if got := workAnswer(works, taken); len(got.Taken) != 100 {
+			if got, _ := s.workAnswer(works, taken); len(got.Taken) != 100 {
 				t.Fatal(got)
 			}
 		}, 0.02},

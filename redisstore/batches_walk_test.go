@@ -153,6 +153,9 @@ func (s *batchSystem) Take(p protocol.Partition, name string, most int) (flights
 	session := batchSession{p, name, fmt.Sprintf("%s-%d", name, s.made)}
 	call := protocol.WorkCall{Partition: p, Worker: "w", Session: session.store, Number: 1, TTL: longest, Take: most, Suspect: true}
 	answer := s.store.Work(s.Context(), []protocol.WorkCall{call})[0]
+	for n := 0; n < 20 && answer.Err == nil && len(answer.Taken) == 0 && answer.More; n++ { // it has ended members of a cancelled batch
+		answer = s.store.Work(s.Context(), []protocol.WorkCall{call})[0]
+	}
 	s.fatal(answer.Err)
 	for _, job := range answer.Taken {
 		e, err := wire.DecodeEnvelope(job.Body)
@@ -384,7 +387,7 @@ func (s *batchSystem) See() batchmodel.Sight {
 	_, err := s.client.Pipelined(s.Context(), func(p redis.Pipeliner) error {
 		for _, at := range s.places() {
 			k := s.store.keys.partition(at)
-			places = append(places, batchPlace{at, p.HGetAll(s.Context(), k.jobs), p.ZRange(s.Context(), k.dead, 0, -1), p.ZRange(s.Context(), k.outbox, 0, -1)})
+			places = append(places, batchPlace{at, p.HGetAll(s.Context(), k.jobs), p.ZRange(s.Context(), k.dead, 0, -1), p.ZRange(s.Context(), k.outbox, 0, -1), p.HGetAll(s.Context(), k.batches)})
 		}
 		for id := range s.opened {
 			at := protocol.Home(protocol.HomeOf(id))
@@ -412,6 +415,7 @@ type batchPlace struct {
 	jobs   *redis.MapStringStringCmd // nil: a home
 	dead   *redis.StringSliceCmd
 	outbox *redis.StringSliceCmd
+	counts *redis.MapStringStringCmd // nil: a home
 }
 
 func (p *batchPlace) see(s *batchSystem, sight batchmodel.Sight) {
@@ -422,6 +426,11 @@ func (p *batchPlace) see(s *batchSystem, sight batchmodel.Sight) {
 	}
 	if p.jobs == nil {
 		return
+	}
+	for batch, text := range p.counts.Val() {
+		if fields := strings.Fields(text); len(fields) > 8 && strings.Contains(fields[8], "x") {
+			sight.Mark(p.at, batch)
+		}
 	}
 	for id, body := range p.jobs.Val() {
 		j, fate := batchmodel.Job{ID: id}, batchmodel.Left

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -345,6 +346,7 @@ type hotKeys struct {
 	work       []any // after that of the session
 	workFew    []any // likewise
 	few        fewPace
+	revoked    atomic.Bool // a call of work.lua needs keys of batches
 	wake       any
 }
 

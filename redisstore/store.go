@@ -92,7 +92,8 @@ type store struct {
 	check  serverCheck
 	holder atomic.Pointer[holderText] // of the worker that called last
 
-	hot recent.Map[protocol.Partition, *hotKeys]
+	hot     recent.Map[protocol.Partition, *hotKeys]
+	revokes atomic.Bool // a partition has needed keys of batches, see workAnswer
 
 	removals  protocol.Removals
 	queues    queueRegistry

@@ -138,7 +138,7 @@ func callsOf(record *protocol.BatchRecord, set func(*protocol.CountCall)) []prot
 
 // CancelMembers cancels the members of a cancelled batch, in all states but dead: a dead one has ended. It reads all jobs of their queues, in the order of the states
 // that a job passes: so a member that moves on meanwhile is found in a later state. None moves back when the batch is marked in its partition, except from a worker
-// that vanishes. Whoever cancels calls it; the reporters repeat it while members are left.
+// that vanishes: a take ends that one. Whoever cancels calls it; the reporters repeat it while members are left.
 func CancelMembers(ctx context.Context, store Store, record *protocol.BatchRecord) error {
 	var queues []string
 	for i := range record.Partition {

@@ -259,6 +259,9 @@ func (c *canceller) step(w *Walk) bool {
 	call := protocol.CountCall{Partition: part.Partition, Batch: id, Above: part.Version, Cancel: true}
 	a := w.CountBatch(ctx, []protocol.CountCall{call})[0]
 	w.made(nil, "%s marks %s: %+v", c.name(), part.Partition.Path(), a.Counts)
+	if w.chance(2) { // it looks for the members afterwards
+		w.takeFrom(part.Partition)
+	}
 	report(w, protocol.BatchReport{Counts: a.Counts})
 	c.at++
 	return true

@@ -53,6 +53,7 @@ type Sight struct {
 	Members   map[Place]map[Job]Fate // Left, Away or Dead
 	Batches   map[string]Status
 	Callbacks map[string]bool // IDs of jobs that follow batches and are in their queues
+	Marked    map[Flight]bool // by place and batch: it is cancelled in that partition
 }
 
 // A Ledger is what has happened to the members of all batches.
@@ -60,6 +61,7 @@ type Ledger struct {
 	members   map[Place]map[Job]Fate
 	batches   map[string]*book
 	callbacks map[string]bool // whether each waits now; those that were seen before remain
+	marked    map[Flight]bool // as in the last Sight
 }
 
 type book struct {
@@ -106,6 +108,7 @@ func (l *Ledger) See(now Sight, fates map[string]Fate) error {
 			return fmt.Errorf("%s was added again", id)
 		}
 	}
+	l.marked = now.Marked
 	for id := range l.callbacks {
 		l.callbacks[id] = now.Callbacks[id]
 	}

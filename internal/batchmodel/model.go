@@ -163,7 +163,7 @@ func (m *Model) marked(p Place, batch string) bool {
 func (m *Model) Take(p Place, session string, most int) (flights []Flight) {
 	for _, j := range m.waiting(p) {
 		switch {
-		case m.marked(p, j.batch):
+		case m.marked(p, j.batch) && m.keeps(TakesEnd):
 			m.end(p, j, Cancelled)
 		case len(flights) < most:
 			m.clock++
@@ -256,7 +256,14 @@ func (m *Model) Delete(p Place, id string) {
 
 // Requeue is System's.
 func (m *Model) Requeue(p Place, id string) {
-	if j := m.at(p).jobs[id]; j != nil && j.dead {
+	if j := m.at(p).jobs[id]; j != nil && !m.marked(p, j.batch) {
+		m.revive(p, j)
+	}
+}
+
+// revive lets a dead job wait again.
+func (m *Model) revive(p Place, j *job) {
+	if j.dead {
 		j.dead = false
 		if m.keeps(RequeueCounts) {
 			m.change(p, j.batch, func(c *protocol.BatchCounts) { c.Dead-- })
@@ -265,7 +272,11 @@ func (m *Model) Requeue(p Place, id string) {
 }
 
 // Replace is System's.
-func (m *Model) Replace(p Place, id string) { m.Requeue(p, id) }
+func (m *Model) Replace(p Place, id string) {
+	if j := m.at(p).jobs[id]; j != nil {
+		m.revive(p, j)
+	}
+}
 
 // Purge is System's.
 func (m *Model) Purge(queue string) {
@@ -367,6 +378,11 @@ func (m *Model) See() Sight {
 			}
 			s.note(p, Job{j.batch, id}, fate)
 		}
+		for batch, c := range part.counts {
+			if c.Cancelled {
+				s.Mark(p, batch)
+			}
+		}
 		for id, e := range part.outbox {
 			if !e.carried {
 				s.note(p, Job{e.batch, id}, Away)
@@ -388,6 +404,14 @@ func (s *Sight) note(p Place, j Job, fate Fate) {
 	} else if strings.HasSuffix(j.ID, "#ended") || strings.HasSuffix(j.ID, "#done") {
 		s.Callbacks[j.ID] = true
 	}
+}
+
+// Mark notes that a batch is cancelled in a partition.
+func (s *Sight) Mark(p Place, batch string) {
+	if s.Marked == nil {
+		s.Marked = map[Flight]bool{}
+	}
+	s.Marked[Flight{Place: p, Batch: batch}] = true
 }
 
 // Note notes a job of a sight.

@@ -54,10 +54,18 @@ func (w *Walk) anyPlace() Place {
 func (w *Walk) anySession() string { return fmt.Sprint("s", w.random.IntN(3)) }
 
 // take takes jobs.
-func (w *Walk) take() {
-	p, session := w.anyPlace(), w.anySession()
+func (w *Walk) take() { w.takeFrom(w.anyPlace()) }
+
+// takeFrom takes jobs from a partition.
+func (w *Walk) takeFrom(p Place) {
+	session := w.anySession()
 	flights := w.Take(p, session, 1+w.random.IntN(3))
 	w.flights = append(w.flights, flights...)
+	for _, f := range flights {
+		if w.ledger.marked[Flight{Place: p, Batch: f.Batch}] {
+			w.fail("%s was taken from %s, in which its batch %s is cancelled", f.ID, p.Path(), f.Batch)
+		}
+	}
 	w.made(nil, "%s takes from %s: %v", session, p.Path(), ids(flights))
 }
 

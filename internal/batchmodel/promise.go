@@ -10,6 +10,7 @@ const (
 	PositionOnce  Promise = "a partition takes a position once"
 	ClosedRefuses Promise = "a partition that was closed takes no item, and a batch is sealed when all are closed"
 	MarkRefuses   Promise = "a partition in which a batch was cancelled takes no item of it"
+	TakesEnd      Promise = "a take ends members of a batch that was cancelled in its partition, and does not return them"
 	GrowthOnce    Promise = "a partition takes a growth once"
 	VoidUsesUp    Promise = "the token of a growth that is void adds nothing later"
 	OutboxCounts  Promise = "what is in an outbox is counted by its source"
@@ -35,6 +36,6 @@ const (
 
 // Promises are all of them.
 var Promises = []Promise{
-	VersionsGrow, PositionOnce, ClosedRefuses, MarkRefuses, GrowthOnce, VoidUsesUp, OutboxCounts, RequeueCounts, Raises,
+	VersionsGrow, PositionOnce, ClosedRefuses, MarkRefuses, TakesEnd, GrowthOnce, VoidUsesUp, OutboxCounts, RequeueCounts, Raises,
 	NotedFirst, LowerRefused, TargetsNamed, ClearedByReport, LowerClearsNothing, EndedRefuses, PendingHolds, SecondLook, EndCompares, LookCloses, EndsOnce, DeadHolds,
 }

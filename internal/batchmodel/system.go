@@ -30,7 +30,8 @@ type System interface {
 
 	// Add adds a job of no batch, unless a job has its ID.
 	Add(p Place, id string)
-	// Take takes jobs for a session, whose name in flights may have a suffix that begins with -. Jobs of batches that were cancelled may go instead.
+	// Take takes jobs for a session, whose name in flights may have a suffix that begins with -. Members of batches that are cancelled there end
+	// instead.
 	Take(p Place, session string, most int) []Flight
 	// Settle ends a flight, and reports whether the session still held it.
 	Settle(f Flight, s Settlement) bool
@@ -41,6 +42,7 @@ type System interface {
 	// Cancel cancels a job. One that runs ends as cancelled when its flight ends.
 	Cancel(p Place, id string)
 	Delete(p Place, id string)
+	// Requeue lets a dead job wait again, unless it is a member of a batch that is cancelled there.
 	Requeue(p Place, id string)
 	// Replace replaces a job by one of another body. A job of a batch remains a member.
 	Replace(p Place, id string)

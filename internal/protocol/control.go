@@ -52,4 +52,5 @@ const (
 	ChangeGone   Changed = 'n' // it was not there, or has changed since the caller read it
 	ChangeHeld   Changed = 'r' // DeleteJobs only: a worker holds it, so it was not changed
 	ChangeNotDue Changed = 'u' // it is an occurrence that was not taken yet, so it was not changed
+	ChangeNever  Changed = 'x' // RequeueJobs only: it is a dead member of a batch that was cancelled, so it was not changed
 )

@@ -107,6 +107,8 @@ var guards = []guard{
 	{"version of a partition that went back", "redisstore/scripts/batches/count_batch.lua", "flags ~= c.flags or c.version < above then", "flags ~= c.flags then", "redisstore", "TestAPartitionThatWentBackIsRightAgainWhenItIsAsked"},
 	{"members that are left of a lost batch", "redisstore/scripts/batches/ack_reports.lua", "  elseif left then\n", "  elseif false then\n", "redisstore", "TestCountsOfALostBatchAreRemovedADayLater"},
 	{"counts of a lost batch that have changed", "redisstore/scripts/batches/ack_reports.lua", "  elseif not same then\n", "  elseif false then\n", "redisstore", "TestCountsOfALostBatchThatHaveChangedAreKept"},
+	{"member of a cancelled batch in a take", "redisstore/scripts/sessions/work/take.lua", "    if void and void[id] then text = nil end\n", "", "redisstore", "TestATakeEndsMembersOfACancelledBatch"},
+	{"dead member of a cancelled batch", "redisstore/scripts/jobs/requeue.lua", "  elseif dead[i] and revoked and revoked[id] then\n", "  elseif false then\n", "redisstore", "TestADeadMemberOfACancelledBatchIsNotRequeued"},
 	{"batches of a deleted queue", "redisstore/scripts/queues/delete_queue.lua", "redis.call('HLEN', KEYS[51]),", "0,", "redisstore", "TestAQueueIsNotDeletedBeforeItsBatchesHaveEnded"},
 	{"batch of a job that is replaced", "redisstore/scripts/jobs/replace.lua", "if present ~= batch then return { now_us, 6 } end", "", "redisstore", "TestEveryEndOfAMemberIsCounted"},
 	{"one death for each job", "redisstore/scripts/jobs/bury.lua", "if before[i] then job.body, job.follows = '', '' end", "", "redisstore", "TestAJobThatIsParkedTwiceDiesOnce"},

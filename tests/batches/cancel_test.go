@@ -49,6 +49,9 @@ func TestCancelEndsABatch(t *testing.T) {
 		if info, err := s.batches.Cancel(t.Context(), "x"); err != nil && !errors.Is(err, chime.ErrConflict) || len(s.followed) != 1 {
 			t.Errorf("cancelled again: %+v, %v, %q", info, err, s.followed)
 		}
+		if n, err := s.jobs.Requeue(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead, Batch: "x"}, nil); err != nil || n.Changed != 0 || s.queue("default").Dead != 1 {
+			t.Errorf("its dead member: %+v, %v, want no change", n, err)
+		}
 		if _, err := s.batches.Cancel(t.Context(), "y"); !errors.Is(err, chime.ErrNotFound) {
 			t.Errorf("a batch that does not exist: %v", err)
 		}
@@ -58,12 +61,16 @@ func TestCancelEndsABatch(t *testing.T) {
 	})
 }
 
-// slowPages is a store that needs some time to read a page of jobs and to cancel members.
-type slowPages struct{ protocol.Store }
+// slowPages is a store that needs some time to read a page of jobs and to cancel members. begins is called when the first page is read.
+type slowPages struct {
+	protocol.Store
+	begins func()
+}
 
 func (s slowPages) Protocol() protocol.Store { return s }
 
 func (s slowPages) PageJobs(ctx context.Context, call protocol.JobPageCall) (protocol.JobPage, error) {
+	s.begins()
 	time.Sleep(30 * time.Millisecond) // fake time
 	return s.Store.PageJobs(ctx, call)
 }
@@ -73,25 +80,29 @@ func (s slowPages) CancelMembers(ctx context.Context, queue string, ids []string
 	return s.Store.CancelMembers(ctx, queue, ids)
 }
 
-// While Cancel removes many members, workers continue to take jobs. When it has returned no member begins any more, also none that has failed meanwhile and is due again.
-func TestNoMemberBeginsAfterCancelHasReturned(t *testing.T) {
+// While Cancel removes many members, workers continue to take jobs, but none of these: what begins was in flight before. When it has returned no member begins any
+// more, also none that has failed meanwhile and is due again.
+func TestNoMemberIsTakenOnceCancelLooksForThem(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		s := newSite(f, f.Server.Store())
 		const total = 3000
-		var called, returned time.Time
-		began, late := 0, 0
+		var searched, returned time.Time
+		began, late, plain := 0, 0, 0
 		for name, outcome := range map[string]func(ctx context.Context) error{
 			"slow":  func(ctx context.Context) error { time.Sleep(20 * time.Millisecond); return nil }, // fake time
 			"quick": func(context.Context) error { return nil },
 			"again": func(context.Context) error { return chime.RetryAfter(0, errors.New("again")) },
+			"plain": func(context.Context) error { return nil },
 		} {
-			s.worker.Handle(name, func(ctx context.Context, _ *chime.Job) error {
+			s.worker.Handle(name, func(ctx context.Context, job *chime.Job) error {
 				s.locked(func() {
-					if !called.IsZero() {
-						began++
-					}
-					if !returned.IsZero() {
+					switch {
+					case job.Batch == "":
+						plain++
+					case !returned.IsZero():
 						late++
+					case !searched.IsZero():
+						began++
 					}
 				})
 				select {
@@ -108,16 +119,32 @@ func TestNoMemberBeginsAfterCancelHasReturned(t *testing.T) {
 				}
 			}
 		}))
+		for range 20 {
+			if _, err := s.enqueuer.Enqueue(t.Context(), "plain", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
 		defer s.run()()
 		fixture.Pass(100 * time.Millisecond)
-		s.locked(func() { called = time.Now() })
-		if _, err := chime.NewBatches(slowPages{s.store.Protocol()}).Cancel(t.Context(), "x"); err != nil {
+		store := slowPages{s.store.Protocol(), func() {
+			s.locked(func() {
+				if searched.IsZero() {
+					searched = time.Now()
+				}
+			})
+		}}
+		if _, err := chime.NewBatches(store).Cancel(t.Context(), "x"); err != nil {
 			t.Fatal(err)
 		}
 		s.locked(func() { returned = time.Now() })
 		fixture.Pass(time.Minute)
-		if info := s.get("x"); began == 0 || began > total/2 || late > 0 || info.Left != 0 || info.Dead != 0 {
-			t.Errorf("%d members have begun while Cancel ran for %v, %d after it; %d are left and %d dead; want some, none, none, none", began, returned.Sub(called), late, info.Left, info.Dead)
+		info := s.get("x")
+		if held := 2 * 10; began > held || late > 0 || info.Left != 0 || info.Dead != 0 || info.Done > total/2 {
+			t.Errorf("%d members have begun while Cancel looked for members for %v, %d after it; %d are left, %d dead and %d done; want at most %d, none, none, none, few",
+				began, returned.Sub(searched), late, info.Left, info.Dead, info.Done, held)
+		}
+		if plain != 20 {
+			t.Errorf("%d other jobs have run, want 20", plain)
 		}
 	})
 }

@@ -1,6 +1,6 @@
 -- count_batch.lua: return the counts of a batch in a partition, and change what the partition takes of it.
 -- Model: LOOK in models/batch.pml.
--- KEYS[1] …:state    hash  layout, batches
+-- KEYS[1] …:state    hash  layout, batches, revoked
 -- KEYS[2] …:batches  hash  batch -> its counts, see lib/members.lua
 -- KEYS[3] …:reports  zset  batch -> instant from which its counts are to be reported, Unix ms
 -- KEYS[4] …:callers  zset  tokens of calls that have added a job, or must not, see lib/callers.lua
@@ -15,7 +15,7 @@ local refusal = newer(layout)
 if refusal then return refusal end
 local c = counts_of(redis.call('HGET', BATCHES, batch))
 local due, used = redis.call('ZMSCORE', REPORTS, batch)[1], token ~= '' and redis.call('ZMSCORE', CALLERS, token)[1]
-local flags = c.flags
+local flags, was = c.flags, is_revoked(c)
 for letter in string.gmatch(letters, '[cxe]') do
   if not string.find(flags, letter, 1, true) and not (letter == 'e' and c.absent) then flags = (flags == '-' and '' or flags) .. letter end
 end
@@ -25,6 +25,7 @@ if string.find(letters, 'f', 1, true) then
   if not c.absent then
     redis.call('HDEL', BATCHES, batch)
     redis.call('ZREM', REPORTS, batch)
+    if was then save_revoked(STATE, -1, 0) end
     save_head(BATCHES, REPORTS, STATE)
   end
   return { whole(now_us), counts_text(c) }
@@ -36,4 +37,5 @@ if flags ~= c.flags or c.version < above then
   save_head(BATCHES, REPORTS, STATE)
   if layout and layout ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 end
+if is_revoked(c) then save_revoked(STATE, was and 0 or 1, 1) end
 return { whole(now_us), counts_text(c) }

@@ -27,7 +27,8 @@
 -- dead one its envelope as the caller has read it, its new envelope, and, for a manual run or a job that follows another one, its field in …:last
 -- (empty: it is neither); for another job these three are empty
 -- Returns time (us); how many jobs moved to ready; a letter for each job, none if the same call was completed before: e it moved to ready,
--- u it is an occurrence that was not taken yet, n it is not there, or has changed, or its ID came before in the call.
+-- u it is an occurrence that was not taken yet, x it is a dead member of a batch that was cancelled, n it is not there, or has changed, or its ID came before
+-- in the call.
 local STATE, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local CALLERS, IDLE, UNHANDLED, STALE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local LINE, PLACES = KEYS[13], KEYS[14]
@@ -61,6 +62,18 @@ for l = 1, n_lists do
     if since and (not shared or members[i] ~= '') then list_of[i], member_of[i] = l, members[i] end
   end
 end
+local revoked -- dead members of cancelled batches, ID -> batch; nil: none
+if state[5] then
+  local function pieces()
+    -- uses: members revoked
+    local those, their = {}, {}
+    for i = 1, n do
+      if dead[i] then those[#those + 1], their[#their + 1] = ids[i], bodies[i] end
+    end
+    revoked = revoked_in(those, their, KEYS[19])
+  end
+  pieces()
+end
 local schedules, manual = {}, {} -- of dead jobs: the schedules; the positions of manual runs and of jobs that follow deaths
 for i = 1, n do
   local name = dead[i] and occurrence(ids[i])
@@ -86,6 +99,8 @@ for i = 1, n do
   local goes = false
   if given[id] then
     goes = false
+  elseif dead[i] and revoked and revoked[id] then
+    answer[i] = 'x'
   elseif dead[i] then
     goes = new ~= '' and (bodies[i] or '') == read
     if goes then

@@ -41,6 +41,7 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     skipped = nil, -- occurrences that were dropped, because another one runs or waits
     forgotten = {}, -- IDs to remove from jobs and crashes
     front = {}, -- IDs that go to the front of ready, the foremost first
+    revoked = {}, -- ID and batch of members of cancelled batches that were candidates
     sent = {}, -- jobs that follow others in other queues, see follow of the piece settle
     entering = {}, -- jobs of groups that follow others, see follow of the piece settle
     counts = {}, -- field of …:counters -> how much to add
@@ -188,6 +189,12 @@ local function cancel(call, name, planned, id, run)
   local _, created = policy(call.flights.definitions[name])
   if own or created and not created_later(created, planned) then count(call, name .. CANCELLED, 1) end -- else its schedule was removed
   record(call, name, planned, 'cancelled|' .. (match(run, '|(.*)$') or call.now .. '|' .. call.now))
+end
+
+-- revoke ends a candidate that is a member of a cancelled batch.
+local function revoke(call, id, batch)
+  cancel(call, nil, nil, id, '')
+  add_pair(call.revoked, id, batch)
 end
 
 -- read_waiting reads which returned occurrences under policy cancel, each the last one of a candidate's schedule, wait in due.

@@ -142,12 +142,12 @@ local function give_way(all, id, other, line, places, turns, groups, grules)
   return true
 end
 
--- leave_groups records that occurrences have ended, or do not keep the next jobs of their groups from starting: those of gone leave places too. places,
--- turns, groups, grules: the keys. all.ended, all.placed: see work/groups.lua.
-local function leave_groups(all, gone, behind, places, turns, groups, grules)
+-- leave_groups records that occurrences and members of cancelled batches have ended, or do not keep the next jobs of their groups from starting: those of gone
+-- leave places too. void: the members that end, as keys; nil: none. places, turns, groups, grules: the keys. all.ended, all.placed: see work/groups.lua.
+local function leave_groups(all, gone, behind, void, places, turns, groups, grules)
   local ids, is_gone, names, group_of = {}, {}, {}, {}
   for _, id in ipairs(gone) do
-    if is_occurrence(id) then ids[#ids + 1], is_gone[id] = id, true end
+    if is_occurrence(id) or void and void[id] then ids[#ids + 1], is_gone[id] = id, true end
   end
   for _, id in ipairs(behind) do ids[#ids + 1] = id end
   -- read after write: what the settlements and the takes mean for schedules is known only now

@@ -10,11 +10,13 @@
 --              added any more, e it has ended; when its counts were reported last; to: the partitions to which members were carried, a comma before each, or -
 -- reports      batch -> instant from which its counts are to be reported, Unix ms: those that its home does not have
 -- state, field batches   the score of the first of these, 0: none. Absent: the partition has no entry in batches, and scripts read no envelope for it
+-- state, field revoked   how many batches have the flag x and members left here. Absent: none, and takes read no envelope for it
 --   A: the counts of an entry change in the script that adds or ends the members, with the version, and then the batch is in reports.
 --   B: added + away - done - dead - cancelled members are left. away: jobs in the outbox that are members as soon as they are added elsewhere; the source
 --      counts them until it notes that the target has them, and the target counts them in added. So a member is always counted, for a moment twice. In the
 --      step in which the source ceases to count one, it notes the target in to, and its reports name it: so the home asks that partition too.
---      x is there from the cancellation on: a member that is held then does not come back, see work/settlements.lua.
+--      x is there from the cancellation on: a member that is held then does not come back, see work/settlements.lua, and a take that finds one ends it as
+--      cancelled, see the piece revoked.
 --   C: without an entry nothing is counted: the batch has been forgotten. Only what is added makes an entry.
 local REPORT_MS = 1000 -- counts are reported at most so often, unless no member is left
 
@@ -107,6 +109,20 @@ local function report_at(c, due)
   return math.min(due and tonumber(due) or now_ms + REPORT_MS, now_ms + REPORT_MS, math.max(c.told + REPORT_MS, now_ms))
 end
 
+-- is_revoked reports whether takes end the members of a batch in this partition: it is cancelled, and members are left.
+local function is_revoked(c)
+  return string.find(c.flags, 'x', 1, true) and members_left(c) > c.away
+end
+
+-- save_revoked adds n to the number of batches whose members takes end. least: it is at least that. state: the key.
+local function save_revoked(state, n, least)
+  -- read after write: only few calls change it
+  local before = tonumber(redis.call('HGET', state, 'revoked') or 0) or 0
+  local now = math.max(before + n, least)
+  if now > 0 and now ~= before then redis.call('HSET', state, 'revoked', whole(now)) end
+  if now <= 0 then redis.call('HDEL', state, 'revoked') end
+end
+
 -- save_head writes when the next report is due into state, and returns it, 0: none is. batches, reports, state: the keys.
 local function save_head(batches, reports, state)
   -- read after write: the first one is known only now
@@ -115,7 +131,7 @@ local function save_head(batches, reports, state)
   if first or redis.call('HLEN', batches) > 0 then
     redis.call('HSET', state, 'batches', first or '0')
   else
-    redis.call('HDEL', state, 'batches')
+    redis.call('HDEL', state, 'batches', 'revoked')
   end
   return tonumber(first or 0)
 end
@@ -123,7 +139,7 @@ end
 -- save_members writes the counts that count_member has collected, and returns when the next report is due, Unix ms; 0: none is. batches, reports, state:
 -- the keys. check_members was called before.
 local function save_members(counts, batches, reports, state)
-  local names, entries, scores = {}, {}, {}
+  local names, entries, scores, revoked = {}, {}, {}, 0
   for name in pairs(counts) do names[#names + 1] = name end
   if #names > 0 then
     -- read after write: the scripts have many places where members end
@@ -133,6 +149,7 @@ local function save_members(counts, batches, reports, state)
     for i, name in ipairs(names) do
       local c, of = counts_of(texts[i]), counts[name]
       if not c.absent or of.added or of.away and of.away > 0 then
+        if is_revoked(c) then revoked = revoked - 1 end
         for what, n in pairs(of) do
           if what == 'to' then
             if not string.find(c.to .. ',', ',' .. n .. ',', 1, true) then c.to = (c.to == '-' and '' or c.to) .. ',' .. n end
@@ -140,6 +157,7 @@ local function save_members(counts, batches, reports, state)
             c[what] = c[what] + n
           end
         end
+        if is_revoked(c) then revoked = revoked + 1 end
         c.version = math.max(c.version + 1, now_us)
         entries[#entries + 1], entries[#entries + 2] = name, counts_text(c)
         scores[#scores + 1], scores[#scores + 2] = whole(report_at(c, due[i])), name
@@ -149,5 +167,6 @@ local function save_members(counts, batches, reports, state)
   if #entries == 0 then return save_head(batches, reports, state) end
   redis.call('HSET', batches, unpack(entries))
   redis.call('ZADD', reports, unpack(scores))
+  if revoked ~= 0 then save_revoked(state, revoked, 0) end
   return save_head(batches, reports, state)
 end

@@ -2,7 +2,7 @@
 -- Model: WORK_BODY in models/session.pml, TAKE_BODY in models/placing.pml, TAKE_BODY in models/stale.pml.
 -- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun, "!" if it was cancelled, "+" replaced; and the field of the piece session
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; if jobs were cancelled: stale, asked; if jobs have groups: groups, grules; purge; outbox; batches
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; if jobs were cancelled: stale, asked; if jobs have groups: groups, grules; purge; outbox; batches, revoked
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -38,8 +38,9 @@
 --          are any of these or members of it are served, the shared one (see lib/parked.lua)
 -- KEYS[36...] …:outbox           zset    jobs that wait to be carried to other partitions, see lib/outbox.lua: these two come last, if ARGV[14] has q
 -- KEYS[37...] …:outgoing         hash    "<queue>\t<job ID>" -> its value
--- KEYS[38...] …:batches          hash    batch -> its counts, see lib/members.lua: these two come after all, if ARGV[14] has b
--- KEYS[39...] …:reports          zset    batch -> instant from which its counts are to be reported, Unix ms
+-- KEYS[38...] …:once             zset    job ID -> until when it is not added again, Unix ms: these three come after all, if ARGV[14] has b
+-- KEYS[39...] …:batches          hash    batch -> its counts, see lib/members.lua
+-- KEYS[40...] …:reports          zset    batch -> instant from which its counts are to be reported, Unix ms
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
 -- ARGV[3]  time to live of the session, ms
@@ -58,7 +59,7 @@
 --          blank, of how many the result is kept (the last ones), a blank and the queue; a blank and how many are followed (those before the last ones)
 -- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
 -- ARGV[14] how many other settlements; if any has annexes, a blank and how many of these; if one of these has a group or another queue, a blank, g if one has a group,
---          q if one has another queue, and b with a number if some of the jobs are members of batches: of how many batches are the finished ones
+--          q if one has another queue, and b with a number if some of the jobs, or of those that may be taken, are members of batches: of how many batches are the finished ones
 -- ARGV[15] 1: the worker may be given a suspect (see lib/suspects.lua); 2: it holds one; 0: another call of it may
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
@@ -72,7 +73,7 @@
 --          "<how long its result is kept, ms> <queue> <result>"; g: it has reported progress, which is removed; b: the batch of which it is a member; m: the batch of which the job to add is a member; then two values for each finished job whose result is kept: how long,
 --          ms, and the result with its letter; then two values for each one that is followed: the job that follows, its envelope;
 --          then two values for each batch of finished jobs: the batch, and their positions among the finished jobs, each with a blank behind it
--- Returns (an empty list is 0):
+-- Returns 0, and has done nothing, if takes end members of a cancelled batch (lib/revoked.lua) and ARGV[14] has no b. Else (an empty list is 0):
 --   time (us)
 --   positions of the settlements refused, the finished jobs first
 --   of the jobs taken: fence of the first (that of each other is one more than the one before); how many have begun (the first of
@@ -161,7 +162,7 @@ local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
 local OUTBOX, OUTGOING = #KEYS - 1, #KEYS -- if the call sends, and no job is a member
-if #sends > 1 then OUTBOX, OUTGOING = #KEYS - 3, #KEYS - 2 end
+if #sends > 1 then OUTBOX, OUTGOING = #KEYS - 4, #KEYS - 3 end
 local box -- nil: nothing waits in the outbox, and nothing is added; else the piece outbox
 if string.byte(sends) == 113 or state[14] and not string.find(state[14], '^%d+ 0 ') then
   local function pieces()

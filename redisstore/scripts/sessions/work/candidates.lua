@@ -131,7 +131,8 @@ end
 local bodies, crashes, crashed = {}, nil, state[7] and redis.call('HLEN', CRASHES) > 0
 local later -- suspects that are delayed
 local waits -- the number for the worker, see set_apart in lib/suspects.lua; nil: none
-local joined, occurrences, hostile -- the IDs, one after the other (nil: some have been left out since); whether an occurrence is among them; whether one may be SELF
+local joined, occurrences -- the IDs, one after the other (nil: some have been left out since); whether an occurrence is among them
+local void -- candidates that are not taken: member of a cancelled batch, which ends -> its batch; SELF -> true; nil: there are none
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
   for i = 1, grouped and grouped.changed and #ids or 0 do bodies[i] = grouped.back[ids[i]] or bodies[i] end -- given back with a new envelope, and taken again
@@ -155,5 +156,17 @@ if #ids > 0 then
   end
   joined = table.concat(ids)
   occurrences = string.find(joined, '@', 1, true)
-  hostile = string.find(joined, SELF, 1, true)
+  if state[15] and not again and redis.call('HGET', STATE, 'revoked') then
+    if #sends < 2 then return 0 end -- KEYS has no counts of batches
+    local function pieces()
+      -- uses: members revoked
+      local BATCHES = #KEYS - 1
+      void = revoked_in(ids, bodies, KEYS[BATCHES])
+    end
+    pieces()
+  end
+  if string.find(joined, SELF, 1, true) then
+    void = void or {}
+    void[SELF] = true -- no job has this ID: it was edited by hand, and is removed
+  end
 end

@@ -2,7 +2,7 @@
 
 ----------------------------------------------------------------------------------------- read: the schedules (the long path)
 
-local long = again or others > 0 or occurrences or cancels
+local long = again or others > 0 or occurrences or cancels or void
 local call -- the data of the long path, see lib/call.lua
 local schedule_of, planned_of -- schedule and planned instant of each other settlement, if it is of an occurrence
 local touched = 0 -- how many schedules
@@ -14,7 +14,7 @@ if long then
     local all = { settle = settle, settle_cancelled = settle_cancelled, save_settlements = save_settlements, meet = meet, save_changes = save_changes,
       push_front = push_front, owed_list = owed_list, read_past = read_past, read_flights = read_flights, read_vanished = read_vanished,
       new_call = new_call, answer_again = answer_again, read_waiting = read_waiting, occurrence = occurrence, bounded = bounded, picked = picked,
-      HELD = HELD }
+      revoke = revoke, HELD = HELD }
     if annexes > 0 or keeps and cancels then
       -- uses: over annex
       all.annexes_of, all.save_annexes, all.add_kept = annexes_of, save_annexes, add_kept
@@ -122,6 +122,9 @@ if long then
   way.read_vanished(vanished, flights, ids, schedule, SESSIONS)
   touched = #names
   call = way.new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now_text, past)
+  for _, id in ipairs(void and ids or {}) do
+    if void[id] and id ~= SELF then way.revoke(call, id, void[id]) end
+  end
   if grouped then
     call.grouped = grouped.held
     call.give_way = function(id, other) return grouped.fn.give_way(grouped, id, other, LINE, PLACES, KEYS[31], KEYS[32], KEYS[33]) end

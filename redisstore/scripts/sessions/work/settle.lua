@@ -4,12 +4,17 @@
 
 -- A key of a wrong type stops the call here, before the first write.
 local done = math.max(ended_to - ended_from + 1, 0)
-local count_ends -- counts the members of batches that end, and those that follow them; nil: there are none
+local count_ends -- counts the members of batches that end, and those that follow them, and forgets those that the take ends; nil: there are none
 if #sends > 1 and not again then
   local function pieces()
-    -- uses: members
-    local BATCHES, REPORTS, counts = #KEYS - 1, #KEYS, {}
+    -- uses: members forget
+    local ONCE, BATCHES, REPORTS, counts, revoked = #KEYS - 2, #KEYS - 1, #KEYS, {}, {}
     check_members(KEYS[BATCHES], KEYS[REPORTS])
+    redis.call('ZCARD', KEYS[ONCE])
+    for i = 1, call and #call.revoked or 0, 2 do
+      revoked[#revoked + 1] = call.revoked[i]
+      count_member(counts, call.revoked[i + 1], 'cancelled', 1)
+    end
     local HOW = { d = 'done', x = 'dead', e = 'dead', c = 'cancelled', m = 'cancelled', w = 'cancelled' }
     for i = #ARGV - 2 * tonumber(string.match(sends, '%d+$')) + 1, #ARGV, 2 do
       local done, cancelled = 0, 0
@@ -28,7 +33,10 @@ if #sends > 1 and not again then
       if how and annex.b then count_member(counts, annex.b, how, 1) end
       if annex.m and annex.o and (how == 'done' or how == 'dead') then count_member(counts, annex.m, annex.q and 'away' or 'added', 1) end
     end
-    return function() return save_members(counts, KEYS[BATCHES], KEYS[REPORTS], STATE) end
+    return function()
+      forget_ids(revoked, KEYS[ONCE], KEYS[21], KEYS[22])
+      return save_members(counts, KEYS[BATCHES], KEYS[REPORTS], STATE)
+    end
   end
   count_ends = pieces()
 end
@@ -36,7 +44,7 @@ if string.byte(sends) == 113 then
   redis.call('ZCARD', KEYS[OUTBOX])
   redis.call('HLEN', KEYS[OUTGOING])
 end
-if keeps or annexes > 0 then
+if keeps or annexes > 0 or void then
   redis.call('HLEN', KEYS[21])
   redis.call('ZCARD', KEYS[22])
 end
@@ -57,7 +65,7 @@ local asked = cancels and redis.call('HGET', STATE, 'asked') -- see lib/asked.lu
 local max_dead, dead_out -- the oldest dead jobs, which the new ones replace
 local lists, n_lists, handlers -- of the names to park on: since when they have a list; how many have one; which workers handle them
 if long and not again then
-  local counts, runs, fronts, dies = occurrences or cancels, touched > 0, false, 0
+  local counts, runs, fronts, dies = occurrences or cancels or void, touched > 0, false, 0
   for _, i in ipairs(others_held) do
     local at = at_other + 4 * i - 3
     local kind = ARGV[at]

@@ -50,7 +50,7 @@ elseif n_ids > 0 then
   for i = 1, n_ids do
     local id, text = ids[i], bodies[i] or ''
     local fence = stem .. DIGITS[digit]
-    if hostile and id == SELF then text = nil end -- no job has this ID: it was edited by hand, and is removed
+    if void and void[id] then text = nil end
     if text and long then text = way.meet(call, i, n_taken + 1, fence, worker, session) end
     if text ~= bodies[i] and taken == ids then -- from here on they differ
       taken, data = {}, {}
@@ -204,7 +204,7 @@ end
 if grouped and long then
   local gone = { unpack(call.forgotten) }
   for _, id in ipairs(call.undue) do gone[#gone + 1] = id end
-  grouped.fn.leave_groups(grouped, gone, call.behind, PLACES, KEYS[31], KEYS[32], KEYS[33])
+  grouped.fn.leave_groups(grouped, gone, call.behind, void, PLACES, KEYS[31], KEYS[32], KEYS[33])
   for _, member in ipairs(grouped.gave) do grouped.out[#grouped.out + 1] = member end
 end
 local joining -- jobs that replace flights, or follow them, and have groups; the foremost ones last; nil: none
