@@ -4,8 +4,11 @@ package real_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +19,8 @@ import (
 	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/redistest"
 )
+
+var killedBatches = flag.Int("batches", 0, "how many batches TestBatchesEndOnceWhenProcessesAreKilled makes; 0: 40, with the tag long 200")
 
 // batchProgram is the configuration of a process that creates batches, or handles their members.
 type batchProgram struct {
@@ -122,12 +127,22 @@ func batchWorker(c *childproc.Child) error {
 	return run(c, worker)
 }
 
+// batchCarrier carries what follows, and reports and ends batches, beside the workers.
+func batchCarrier(c *childproc.Child) error {
+	var p batchProgram
+	if err := c.Config(&p); err != nil {
+		return err
+	}
+	return run(c, chime.NewScheduler(program{Addr: p.Addr}.store(), chime.SchedulerOptions{LeaderTTL: quickTTL, SafetyTick: time.Second, Logger: errorsOnly}))
+}
+
 // batchRuns are the runs that processes have reported.
 type batchRuns struct {
 	mu      sync.Mutex
 	created int
-	members map[string]int64            // key → when its first run that was complete ended, Unix µs
-	ends    map[string]map[string]int64 // "ended" or "done" → batch → when its first run began
+	begun   map[string]map[string][]string // "member", "ended" or "done" → key → the fences of its runs
+	members map[string]int64               // key → when its first run that was complete ended, Unix µs
+	ends    map[string]map[string]int64    // "ended" or "done" → batch → when its first run began
 }
 
 func (r *batchRuns) add(line string) {
@@ -151,45 +166,56 @@ func (r *batchRuns) add(line string) {
 		if r.members[words[1]] == 0 {
 			r.members[words[1]] = at
 		}
-	case words[0] == "begins" && words[1] != "member":
+	case words[0] == "begins":
+		if r.begun[words[1]] == nil {
+			r.begun[words[1]] = map[string][]string{}
+		}
+		r.begun[words[1]][words[2]] = append(r.begun[words[1]][words[2]], words[len(words)-1])
+		if words[1] == "member" {
+			return
+		}
 		if r.ends[words[1]][words[2]] == 0 {
 			r.ends[words[1]][words[2]] = at
 		}
 	}
 }
 
-// Creators and workers, which also carry and report, are killed at random until all batches have ended. Each job that follows a batch is added once, after
-// all members have run.
+// Creators, workers and a scheduler are killed at random until all batches are created. All but creators carry what follows, and report and end batches. Each job
+// that follows a batch is added once, after all members have run, and each of its runs has a fence of its own.
 func TestBatchesEndOnceWhenProcessesAreKilled(t *testing.T) {
 	batches := long.Seeds(40, 200)
+	if *killedBatches > 0 {
+		batches = *killedBatches
+	}
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
-	runs := &batchRuns{members: map[string]int64{}, ends: map[string]map[string]int64{"ended": {}, "done": {}}}
+	runs := &batchRuns{begun: map[string]map[string][]string{}, members: map[string]int64{}, ends: map[string]map[string]int64{"ended": {}, "done": {}}}
 	random := rand.New(rand.NewPCG(1, 33))
 	p := batchProgram{Addr: server.Addr(), Batches: batches}
-	creator := func() *childproc.Process {
-		runs.mu.Lock()
-		p.From = runs.created
-		runs.mu.Unlock()
-		return childproc.Follow(t, "batch creator", p, runs.add)
+	starts := func(role string) func() *childproc.Process {
+		return func() *childproc.Process {
+			runs.mu.Lock()
+			p.From = runs.created
+			runs.mu.Unlock()
+			return childproc.Follow(t, role, p, runs.add)
+		}
 	}
-	worker := func() *childproc.Process { return childproc.Follow(t, "batch worker", p, runs.add) }
-	creates, works := creator(), []*childproc.Process{worker(), worker(), worker()}
-	kills, next := 0, time.Now()
+	roles := []string{"batch creator", "batch worker", "batch worker", "batch worker", "batch carrier"}
+	var processes []*childproc.Process
+	for _, role := range roles {
+		processes = append(processes, starts(role)())
+	}
+	kills, next := map[string]int{}, time.Now()
 	until(t, "all batches have ended", func() bool {
 		runs.mu.Lock()
 		created, over := runs.created, len(runs.ends["ended"]) == batches && len(runs.ends["done"]) == batches
 		runs.mu.Unlock()
 		if now := time.Now(); now.After(next) && created < batches {
-			next = now.Add(time.Duration(100+random.IntN(500)) * time.Millisecond)
-			kills++
-			if at := random.IntN(len(works) + 2); at < len(works) {
-				works[at].Kill()
-				works[at] = worker()
-			} else {
-				creates.Kill()
-				creates = creator()
-			}
+			next = now.Add(time.Duration(100+random.IntN(400)) * time.Millisecond)
+			at := random.IntN(len(roles))
+			processes[at].Kill()
+			kills[roles[at]]++
+			processes[at] = starts(roles[at])()
 		}
 		return over
 	})
@@ -201,17 +227,29 @@ func TestBatchesEndOnceWhenProcessesAreKilled(t *testing.T) {
 		}
 		return left == 0
 	})
-	t.Logf("%d kills", kills)
 	wantBatchRuns(t, runs, batches)
-	if n := countsOf(t, client, batchEnds).Done; n != int64(2*batches) {
-		t.Errorf("%d jobs that follow batches are done, want %d", n, 2*batches)
+	added := countsOf(t, client, batchEnds).Done
+	if added != int64(2*batches) {
+		t.Errorf("%d jobs that follow batches are done, want %d", added, 2*batches)
 	}
-	all := chime.NewBatches(program{Addr: server.Addr()}.store())
+	all, members := chime.NewBatches(program{Addr: server.Addr()}.store()), int64(0)
 	for i := range batches {
 		info, err := all.Get(t.Context(), batchName(i))
 		if err != nil || info.State != chime.BatchDone || info.Total != int64(len(memberKeys(i))) || info.Done != info.Total {
-			t.Errorf("%s is %+v, %v, want done with %d members", batchName(i), info, err, len(memberKeys(i)))
+			t.Fatalf("%s is %+v, %v, want done with %d members", batchName(i), info, err, len(memberKeys(i)))
 		}
+		members += info.Done
+	}
+	fmt.Printf("%d batches with %d members; killed: %v\n%-8s %8s %8s %8s\n", batches, members, kills, "job", "added", "begun", "again")
+	for _, what := range []string{"member", "done", "ended"} {
+		begun, count := 0, int64(batches)
+		for _, fences := range runs.begun[what] {
+			begun += len(fences)
+		}
+		if what == "member" {
+			count = members
+		}
+		fmt.Printf("%-8s %8d %8d %8d\n", what, count, begun, begun-len(runs.begun[what]))
 	}
 }
 
@@ -220,6 +258,18 @@ func wantBatchRuns(t *testing.T, runs *batchRuns, batches int) {
 	t.Helper()
 	runs.mu.Lock()
 	defer runs.mu.Unlock()
+	for what, begun := range runs.begun {
+		for key, fences := range begun {
+			if n := len(slices.Compact(slices.Sorted(slices.Values(fences)))); n != len(fences) {
+				t.Errorf("%s of %s has begun %d times under %d fences", what, key, len(fences), n)
+			}
+		}
+	}
+	for what, ends := range runs.ends {
+		if names := slices.Sorted(maps.Keys(ends)); len(names) != batches {
+			t.Errorf("%q has run for %d batches, want %d: %v", what, len(names), batches, names)
+		}
+	}
 	for i := range batches {
 		for _, key := range memberKeys(i) {
 			ran := runs.members[key]

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	childproc.Main(m, map[string]childproc.Role{"worker": workerProcess, "scheduler": schedulerProcess, "starved": starvedProcess, "grouped": groupedProcess, "older": olderProcess, "batch creator": batchCreator, "batch worker": batchWorker})
+	childproc.Main(m, map[string]childproc.Role{"worker": workerProcess, "scheduler": schedulerProcess, "starved": starvedProcess, "grouped": groupedProcess, "older": olderProcess, "batch creator": batchCreator, "batch worker": batchWorker, "batch carrier": batchCarrier})
 }
 
 // program is the configuration of a child process.
