@@ -1,6 +1,7 @@
 package chime
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -9,7 +10,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/chimejobs/chime/internal/batch"
@@ -99,7 +100,7 @@ func newBatchInfo(r *protocol.BatchRecord) *BatchInfo {
 	b := &BatchInfo{
 		ID: r.ID, State: BatchState(r.State), Total: sum.Added + sum.Away, Existing: sum.Existing, Left: max(sum.Left(), 0), Done: sum.Done, Dead: sum.Dead,
 		Cancelled: sum.Cancelled, CreatedAt: r.Created, SealedAt: r.Sealed, EndedAt: r.Ended, Items: r.Position, Growing: len(r.Growing), Keep: r.Keep,
-		Next: base64.RawURLEncoding.EncodeToString([]byte(r.Mark().String())),
+		Next: batchCursor(r.Mark()),
 	}
 	if b.State == BatchEnded && b.Left > 0 { // a dead member was requeued
 		b.State = BatchRunning
@@ -125,6 +126,11 @@ func newBatchInfo(r *protocol.BatchRecord) *BatchInfo {
 		b.Queues = append(b.Queues, *queues[name])
 	}
 	return b
+}
+
+// batchCursor returns the BatchFilter.After that continues a list after a batch.
+func batchCursor(mark protocol.BatchMark) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(mark.String()))
 }
 
 // act makes a call for one batch.
@@ -155,13 +161,14 @@ func (b *Batches) Get(ctx context.Context, id string) (*BatchInfo, error) {
 // A BatchFilter selects batches.
 type BatchFilter struct {
 	State  BatchState // they are in this state; empty: in any
-	Prefix string     // their IDs begin with this text
+	Prefix string     // their IDs begin with this text; the records of others are not read
 
 	// InProgress leaves out those that have ended, unless dead members were requeued since: what is left is open, running, or cancelled with members that have
 	// not ended. Only these are read, so the list costs the same however many have ended.
 	InProgress bool
 
-	After string // BatchInfo.Next of the batch after which the list continues; empty: from the newest one on
+	After string // BatchInfo.Next of the batch, or BatchPage.Next of the page, after which the list continues; empty: from the newest one on
+	Limit int    // how many batches at most; 0: for List no limit, for Page 100
 }
 
 // validate returns the filter's problems, and the mark of the batch after which the list continues.
@@ -177,38 +184,75 @@ func (f *BatchFilter) validate() (mark protocol.BatchMark, err error) {
 	case bad != nil || !valid:
 		err = errors.Join(err, protocol.Invalid("BatchFilter.After", f.After, "BatchInfo.Next of a batch"))
 	}
+	if f.Limit < 0 {
+		err = errors.Join(err, protocol.Invalid("BatchFilter.Limit", strconv.Itoa(f.Limit), "0 or more"))
+	}
 	return mark, err
 }
 
 // List iterates over the batches that match the filter, the newest first. After an error, which comes with a nil batch, it ends.
 func (b *Batches) List(ctx context.Context, filter BatchFilter) iter.Seq2[*BatchInfo, error] {
-	return func(yield func(*BatchInfo, error) bool) {
-		mark, err := filter.validate()
-		switch {
-		case b.store == nil:
-			err = errNilStore
-		case ctx == nil:
-			err = errNilContext
-		}
+	return func(yield func(*BatchInfo, error) bool) { b.list(ctx, &filter, 0, yield) }
+}
+
+// list lists batches. If it has looked at a number of batches, others too, it ends and returns the place to continue; 0: no number.
+func (b *Batches) list(ctx context.Context, filter *BatchFilter, looked int, yield func(*BatchInfo, error) bool) (next string) {
+	mark, err := filter.validate()
+	switch {
+	case b.store == nil:
+		err = errNilStore
+	case ctx == nil:
+		err = errNilContext
+	}
+	if err != nil {
+		yield(nil, fmt.Errorf("chime: list batches: %w", err))
+		return ""
+	}
+	listed, last := 0, ""
+	listing := batch.Listing{After: mark, Prefix: filter.Prefix, InProgress: filter.InProgress, Looked: looked}
+	for record, err := range batch.List(ctx, b.store, &listing) {
 		if err != nil {
 			yield(nil, fmt.Errorf("chime: list batches: %w", err))
-			return
+			return ""
 		}
-		all := batch.List
-		if filter.InProgress {
-			all = batch.InProgress
+		info := newBatchInfo(&record)
+		if filter.State != "" && filter.State != info.State {
+			continue
 		}
-		for record, err := range all(ctx, b.store, mark) {
-			if err != nil {
-				yield(nil, fmt.Errorf("chime: list batches: %w", err))
-				return
-			}
-			info := newBatchInfo(&record)
-			if (filter.State == "" || filter.State == info.State) && strings.HasPrefix(info.ID, filter.Prefix) && !yield(info, nil) {
-				return
-			}
+		if looked > 0 && listed == filter.Limit { // another one follows
+			return last
 		}
+		if listed++; !yield(info, nil) || looked == 0 && listed == filter.Limit {
+			return ""
+		}
+		last = info.Next
 	}
+	if listing.Cut {
+		return batchCursor(listing.Last)
+	}
+	return ""
+}
+
+// maxBatchesLooked is how many batches Page looks at, those that do not match the filter too.
+const maxBatchesLooked = 5000
+
+// A BatchPage is a part of a list of batches.
+type BatchPage struct {
+	Batches []*BatchInfo // the newest first
+	Next    string       // BatchFilter.After of the next page; empty: this is the last page
+}
+
+// Page returns the next batches that match the filter, the newest first. It looks at 5,000 batches at most, so a page may have fewer than Limit, or none,
+// although others follow: continue until Next is empty.
+func (b *Batches) Page(ctx context.Context, filter BatchFilter) (page BatchPage, err error) {
+	filter.Limit = cmp.Or(filter.Limit, 100)
+	page.Next = b.list(ctx, &filter, maxBatchesLooked, func(info *BatchInfo, failed error) bool {
+		if err = failed; err == nil {
+			page.Batches = append(page.Batches, info)
+		}
+		return err == nil
+	})
+	return page, err
 }
 
 // Wait waits until a batch has ended, and returns it. It costs the store a read each second. When ctx ends, Wait returns the error of ctx, together with

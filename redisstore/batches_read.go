@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -56,9 +57,12 @@ func (s *store) ListBatches(ctx context.Context, home int, before protocol.Batch
 // tendAhead is the longest time until a batch that has not ended must be looked after. One that has ended is usually looked after later.
 const tendAhead = 2 * time.Minute
 
-// UnendedBatches returns the marks of the batches of each home that have members left, or are open. A batch that has ended is looked after once an hour, so
-// few of those that must be looked after soon have ended.
-func (s *store) UnendedBatches(ctx context.Context, limit int) (marks []protocol.BatchMark, more bool, err error) {
+// tendedPage is how many batches of a home are read in one command.
+const tendedPage = 500
+
+// UnendedBatches returns the marks of the newest batches that have members left, or are open. A batch that has ended is looked after once an hour, so few of those
+// that must be looked after soon have ended. It reads the marks of all of them, page by page, and keeps limit: a batch that changes meanwhile may be missing.
+func (s *store) UnendedBatches(ctx context.Context, after protocol.BatchMark, limit int) (marks []protocol.BatchMark, more bool, err error) {
 	if s.bad != nil {
 		return nil, false, s.bad
 	}
@@ -67,36 +71,56 @@ func (s *store) UnendedBatches(ctx context.Context, limit int) (marks []protocol
 		return nil, false, failure("list batches", "that have not ended", err)
 	}
 	soon := strconv.FormatInt(now.Add(tendAhead).UnixMilli(), 10)
-	pages := make([]*redis.StringSliceCmd, protocol.BatchHomes)
+	for page := int64(0); ; page++ {
+		read, full, err := s.tendedMarks(ctx, soon, page)
+		if err != nil {
+			return nil, false, failure("list batches", "that have not ended", err)
+		}
+		for _, mark := range read {
+			if (after == protocol.BatchMark{}) || mark.Compare(after) > 0 {
+				marks = append(marks, mark)
+			}
+		}
+		slices.SortFunc(marks, protocol.BatchMark.Compare)
+		marks = slices.Compact(marks)
+		more = more || len(marks) > limit
+		marks = marks[:min(limit, len(marks))]
+		if !full {
+			return marks, more, nil
+		}
+	}
+}
+
+// tendedMarks returns a page of the batches of each home that must be looked after before an instant, and whether a home may have more.
+func (s *store) tendedMarks(ctx context.Context, before string, page int64) (marks []protocol.BatchMark, full bool, err error) {
+	ids, made := make([]*redis.StringSliceCmd, protocol.BatchHomes), make([]*redis.FloatSliceCmd, protocol.BatchHomes)
 	if _, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for home := range pages {
-			pages[home] = p.ZRangeByScore(ctx, s.keys.home(home).tended, &redis.ZRangeBy{Min: "-inf", Max: soon, Count: int64(limit) + 1})
+		for home := range ids {
+			ids[home] = p.ZRangeByScore(ctx, s.keys.home(home).tended, &redis.ZRangeBy{Min: "-inf", Max: before, Offset: page * tendedPage, Count: tendedPage})
 		}
 		return nil
 	}); err != nil {
-		return nil, false, failure("list batches", "that have not ended", err)
+		return nil, false, err
 	}
-	ids, made := make([][]string, len(pages)), make([]*redis.FloatSliceCmd, len(pages))
 	if _, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for home, page := range pages {
-			ids[home] = page.Val()[:min(limit, len(page.Val()))]
-			more = more || len(page.Val()) > limit
-			if len(ids[home]) > 0 {
-				made[home] = p.ZMScore(ctx, s.keys.home(home).made, ids[home]...)
+		for home := range ids {
+			full = full || len(ids[home].Val()) == tendedPage
+			if len(ids[home].Val()) > 0 {
+				made[home] = p.ZMScore(ctx, s.keys.home(home).made, ids[home].Val()...)
 			}
 		}
 		return nil
 	}); err != nil {
-		return nil, false, failure("list batches", "that have not ended", err)
+		return nil, false, err
 	}
 	for home := range ids {
-		for i, id := range ids[home] {
+		for i, id := range ids[home].Val() {
 			if created := made[home].Val()[i]; created > 0 { // else it was deleted meanwhile
 				marks = append(marks, protocol.BatchMark{Created: int64(created), ID: id})
 			}
 		}
 	}
-	return marks, more, nil
+	return marks, full, nil
 }
 
 // ReadBatches reads records in one round trip.

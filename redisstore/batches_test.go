@@ -1014,10 +1014,19 @@ func TestBatchesAreListed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for limit, expect := range map[int]string{10: fmt.Sprint(want[1:], " false"), 3: "true"} {
-			marks, more, err := b.store.UnendedBatches(b.Context(), limit)
+		for limit, expect := range map[int]string{1000: fmt.Sprint(want[1:], " false"), 3: "true"} {
+			marks, more, err := b.store.UnendedBatches(b.Context(), protocol.BatchMark{}, limit)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if len(marks) > limit || !slices.IsSortedFunc(marks, protocol.BatchMark.Compare) {
+				t.Errorf("with limit %d: %v, want that many at most, in order", limit, marks)
+			}
+			if len(marks) == limit {
+				next, _, err := b.store.UnendedBatches(b.Context(), marks[limit-1], 1)
+				if err != nil || len(next) != 1 || next[0].Compare(marks[limit-1]) <= 0 {
+					t.Errorf("after %v: %v, %v, want the next one", marks[limit-1], next, err)
+				}
 			}
 			records, err := b.store.ReadBatches(b.Context(), marks) // that the first one has ended is in its record only
 			if err != nil || len(records) != len(marks) {

@@ -3,7 +3,7 @@ package batch
 import (
 	"context"
 	"iter"
-	"slices"
+	"strings"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -14,20 +14,45 @@ const (
 	firstRecords, maxRecords = 10, 50
 )
 
-// maxUnended is how many batches in progress a home may have. If one has more, the batches that have ended are read too.
+// maxUnended is how many batches in progress are read together.
 const maxUnended = 500
 
-// List iterates over all batches, the newest first, from the one after a mark on. After an error it ends.
+// A Listing selects the batches of a list, and has the place at which it was cut.
+type Listing struct {
+	After      protocol.BatchMark // the list begins with the one after it; zero: with the newest one
+	Prefix     string             // of the IDs: the records of other batches are not read
+	InProgress bool               // those that have not ended, and those with members that were requeued since: hardly any others are read
+	Looked     int                // how many marks are looked at, those of other IDs too; 0: all
+
+	Cut  bool               // the list has ended because it has looked at so many
+	Last protocol.BatchMark // at which it has looked last
+}
+
+// looks notes that a mark is looked at, and reports whether its ID is one that is listed.
+func (l *Listing) looks(mark protocol.BatchMark) bool {
+	l.Last = mark
+	if l.Looked > 0 {
+		l.Looked--
+		l.Cut = l.Looked == 0
+	}
+	return strings.HasPrefix(mark.ID, l.Prefix)
+}
+
+// List iterates over batches, the newest first. After an error it ends.
 //
 // The marks of each home are read page by page and merged. Only the records that are listed are read, and at most maxRecords more.
-func List(ctx context.Context, store protocol.BatchStore, after protocol.BatchMark) iter.Seq2[protocol.BatchRecord, error] {
+func List(ctx context.Context, store protocol.BatchStore, l *Listing) iter.Seq2[protocol.BatchRecord, error] {
 	return func(yield func(protocol.BatchRecord, error) bool) {
+		if l.InProgress {
+			inProgress(ctx, store, l, yield)
+			return
+		}
 		var homes [protocol.BatchHomes]homeMarks
 		for i := range homes {
-			homes[i] = homeMarks{home: i, last: after, size: firstMarks}
+			homes[i] = homeMarks{home: i, last: l.After, size: firstMarks}
 		}
 		records(ctx, store, func(n int) (marks []protocol.BatchMark, err error) {
-			for len(marks) < n {
+			for len(marks) < n && !l.Cut {
 				var newest *homeMarks
 				for i := range homes {
 					h := &homes[i]
@@ -41,40 +66,43 @@ func List(ctx context.Context, store protocol.BatchStore, after protocol.BatchMa
 				if newest == nil {
 					break
 				}
-				marks, newest.read = append(marks, newest.read[0]), newest.read[1:]
+				if l.looks(newest.read[0]) {
+					marks = append(marks, newest.read[0])
+				}
+				newest.read = newest.read[1:]
 			}
 			return marks, nil
 		}, yield)
 	}
 }
 
-// InProgress iterates, in the order of List, over the batches that have not ended, and those with members that were requeued since. It reads hardly any others,
-// unless a home has more than maxUnended of them.
-func InProgress(ctx context.Context, store protocol.BatchStore, after protocol.BatchMark) iter.Seq2[protocol.BatchRecord, error] {
-	return func(yield func(protocol.BatchRecord, error) bool) {
-		unended := func(record protocol.BatchRecord, err error) bool {
-			return err == nil && !record.Unended() || yield(record, err)
+// inProgress is List for batches in progress. Their marks are read again for every maxUnended of them.
+func inProgress(ctx context.Context, store protocol.BatchStore, l *Listing, yield func(protocol.BatchRecord, error) bool) {
+	var marks []protocol.BatchMark
+	after, more := l.After, true
+	records(ctx, store, func(n int) (some []protocol.BatchMark, err error) {
+		for len(some) < n && !l.Cut {
+			if len(marks) == 0 && !more {
+				break
+			}
+			if len(marks) == 0 {
+				if marks, more, err = store.UnendedBatches(ctx, after, maxUnended); err != nil {
+					return nil, err
+				}
+				if len(marks) > 0 {
+					after = marks[len(marks)-1]
+				}
+				continue
+			}
+			if l.looks(marks[0]) {
+				some = append(some, marks[0])
+			}
+			marks = marks[1:]
 		}
-		marks, more, err := store.UnendedBatches(ctx, maxUnended)
-		switch {
-		case err != nil:
-			yield(protocol.BatchRecord{}, err)
-			return
-		case more:
-			List(ctx, store, after)(unended)
-			return
-		}
-		slices.SortFunc(marks, protocol.BatchMark.Compare)
-		if after != (protocol.BatchMark{}) {
-			marks = slices.DeleteFunc(marks, func(m protocol.BatchMark) bool { return m.Compare(after) <= 0 })
-		}
-		records(ctx, store, func(n int) ([]protocol.BatchMark, error) {
-			n = min(n, len(marks))
-			some := marks[:n]
-			marks = marks[n:]
-			return some, nil
-		}, unended)
-	}
+		return some, nil
+	}, func(record protocol.BatchRecord, err error) bool {
+		return err == nil && !record.Unended() || yield(record, err)
+	})
 }
 
 // records reads the batches of marks and yields them. next returns at most n further marks; none: that was the last one.

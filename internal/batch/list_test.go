@@ -3,9 +3,9 @@ package batch
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +18,7 @@ type listStore struct {
 	marks   []protocol.BatchMark
 	records map[string]protocol.BatchRecord // without those that were deleted meanwhile
 	read    int
+	calls   int // of UnendedBatches
 }
 
 func (s *listStore) ListBatches(_ context.Context, home int, before protocol.BatchMark, limit int) (page []protocol.BatchMark, _ error) {
@@ -29,19 +30,19 @@ func (s *listStore) ListBatches(_ context.Context, home int, before protocol.Bat
 	return page, nil
 }
 
-func (s *listStore) UnendedBatches(_ context.Context, limit int) (marks []protocol.BatchMark, more bool, _ error) {
-	var homes [protocol.BatchHomes]int
+func (s *listStore) UnendedBatches(_ context.Context, after protocol.BatchMark, limit int) (marks []protocol.BatchMark, more bool, _ error) {
+	s.calls++
 	for _, mark := range s.marks {
-		if r := s.records[mark.ID]; r.Ended.IsZero() || len(mark.ID)%2 == 0 { // some of them have ended a moment ago
-			if homes[protocol.HomeOf(mark.ID)]++; homes[protocol.HomeOf(mark.ID)] > limit {
-				more = true
-				continue
-			}
-			marks = append(marks, mark)
+		r := s.records[mark.ID]
+		if unended := r.Ended.IsZero() || len(mark.ID)%2 == 0; !unended || (after != protocol.BatchMark{}) && mark.Compare(after) <= 0 { // some of them have ended a moment ago
+			continue
 		}
+		if len(marks) == limit {
+			return marks, true, nil
+		}
+		marks = append(marks, mark)
 	}
-	rand.Shuffle(len(marks), func(i, j int) { marks[i], marks[j] = marks[j], marks[i] })
-	return marks, more, nil
+	return marks, false, nil
 }
 
 func (s *listStore) ReadBatches(_ context.Context, marks []protocol.BatchMark) (records []protocol.BatchRecord, _ error) {
@@ -77,20 +78,21 @@ func newListStore(n int) *listStore {
 func TestAListHasEachBatchOnce(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 300, 3000, 40_000} {
 		s := newListStore(n)
-		for name, list := range map[string]func(context.Context, protocol.BatchStore, protocol.BatchMark) iter.Seq2[protocol.BatchRecord, error]{"all": List, "in progress": InProgress} {
+		for _, c := range []Listing{{}, {InProgress: true}, {Prefix: "b7"}, {Prefix: "b7", InProgress: true}} {
 			for _, begin := range []int{0, n / 3} {
-				want, after := s.marks, protocol.BatchMark{}
+				want := s.marks
 				if begin > 0 {
-					want, after = s.marks[begin:], s.marks[begin-1]
+					want, c.After = s.marks[begin:], s.marks[begin-1]
 				}
 				want = slices.DeleteFunc(slices.Clone(want), func(m protocol.BatchMark) bool {
 					r, ok := s.records[m.ID]
-					return !ok || name != "all" && !r.Unended()
+					return !ok || c.InProgress && !r.Unended() || !strings.HasPrefix(m.ID, c.Prefix)
 				})
-				want = want[:min(len(want), 200)]
+				want = want[:min(len(want), 700)]
 				var got []protocol.BatchMark
-				s.read = 0
-				for r, err := range list(t.Context(), s, after) {
+				s.read, s.calls = 0, 0
+				listing := c
+				for r, err := range List(t.Context(), s, &listing) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -99,12 +101,40 @@ func TestAListHasEachBatchOnce(t *testing.T) {
 					}
 				}
 				if !slices.Equal(got, want) {
-					t.Fatalf("%s of %d, from %d on: got %d, want %d", name, n, begin, len(got), len(want))
+					t.Fatalf("%+v of %d, from %d on: got %d, want %d", c, n, begin, len(got), len(want))
 				}
-				if most := len(want)*5/4 + maxRecords; name == "all" && s.read > most {
-					t.Errorf("%d of %d: %d records were read, want %d at most", len(want), n, s.read, most)
+				if most := len(want)*5/4 + 2*maxRecords; !c.InProgress && s.read > most {
+					t.Errorf("%+v of %d: %d records were read for %d, want %d at most", c, n, s.read, len(want), most)
+				}
+				if c.InProgress && s.read > 4*len(want)+2*maxRecords {
+					t.Errorf("%+v of %d: %d records were read for %d", c, n, s.read, len(want))
 				}
 			}
+		}
+	}
+}
+
+// A list that looks at a number of batches only has the same batches in parts.
+func TestAListThatIsCutContinues(t *testing.T) {
+	s := newListStore(3000)
+	for _, inProgress := range []bool{false, true} {
+		var got, want []protocol.BatchMark
+		for r := range List(t.Context(), s, &Listing{Prefix: "b7", InProgress: inProgress}) {
+			want = append(want, r.Mark())
+		}
+		parts := 0
+		for after, more := (protocol.BatchMark{}), true; more; parts++ {
+			listing := Listing{Prefix: "b7", InProgress: inProgress, After: after, Looked: 200}
+			for r, err := range List(t.Context(), s, &listing) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, r.Mark())
+			}
+			after, more = listing.Last, listing.Cut
+		}
+		if !slices.Equal(got, want) || len(want) == 0 || parts < 3 {
+			t.Errorf("in progress %v: in %d parts %d batches, want %d", inProgress, parts, len(got), len(want))
 		}
 	}
 }

@@ -90,9 +90,9 @@ func (s *calledStore) ListBatches(ctx context.Context, home int, before protocol
 	return call(s, "list_batches", func() ([]protocol.BatchMark, error) { return s.Store.ListBatches(ctx, home, before, limit) })
 }
 
-func (s *calledStore) UnendedBatches(ctx context.Context, limit int) ([]protocol.BatchMark, bool, error) {
+func (s *calledStore) UnendedBatches(ctx context.Context, after protocol.BatchMark, limit int) ([]protocol.BatchMark, bool, error) {
 	began := time.Now()
-	marks, more, err := s.Store.UnendedBatches(ctx, limit)
+	marks, more, err := s.Store.UnendedBatches(ctx, after, limit)
 	report(s.called, "unended_batches", began, err)
 	return marks, more, err
 }

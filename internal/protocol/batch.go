@@ -68,9 +68,9 @@ type BatchStore interface {
 	// ListBatches returns the marks of the batches of a home, the newest first, at most limit. before is the last one that the caller has; zero: the first page.
 	ListBatches(ctx context.Context, home int, before BatchMark, limit int) ([]BatchMark, error)
 
-	// UnendedBatches returns the marks of batches that have not ended, and of those with members that were requeued since, at most limit of each home, in no
-	// order, and whether there are more. Hardly any others are among them.
-	UnendedBatches(ctx context.Context, limit int) (marks []BatchMark, more bool, err error)
+	// UnendedBatches returns the marks of batches that have not ended, and of those with members that were requeued since, at most limit, the newest first,
+	// and whether there may be more. Hardly any others are among them. after is the last one that the caller has; zero: the first call.
+	UnendedBatches(ctx context.Context, after BatchMark, limit int) (marks []BatchMark, more bool, err error)
 
 	// ReadBatches returns the records of batches in one round trip, in the order of the marks. Batches that were deleted meanwhile are left out.
 	ReadBatches(ctx context.Context, marks []BatchMark) ([]BatchRecord, error)

@@ -216,6 +216,27 @@ func TestListShowsTheNewestBatchesFirst(t *testing.T) {
 		if !slices.Equal(parts, all) {
 			t.Errorf("in parts: %q, want %q", parts, all)
 		}
+		var pages []int // the sizes of the pages of five of a list, of which the last one is full
+		parts = nil
+		for filter, more := (chime.BatchFilter{Prefix: "b3", State: chime.BatchDone, Limit: 5}), true; more; {
+			page, err := s.batches.Page(t.Context(), filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, info := range page.Batches {
+				parts = append(parts, info.ID)
+			}
+			pages, filter.After, more = append(pages, len(page.Batches)), page.Next, page.Next != ""
+		}
+		if fmt.Sprint(parts, pages) != "[b38 b36 b34 b32 b30] [5]" {
+			t.Errorf("pages: %q of %v", parts, pages)
+		}
+		if got := list(chime.BatchFilter{Limit: 7}); !slices.Equal(got, all[:7]) {
+			t.Errorf("with a limit: %q", got)
+		}
+		if _, err := s.batches.Page(t.Context(), chime.BatchFilter{Limit: -1}); !errors.Is(err, &chime.InvalidError{Field: "BatchFilter.Limit"}) {
+			t.Errorf("a negative limit: %v", err)
+		}
 		for _, after := range []string{"?", "eA"} {
 			for _, err := range s.batches.List(t.Context(), chime.BatchFilter{After: after}) {
 				if !errors.Is(err, &chime.InvalidError{Field: "BatchFilter.After"}) {

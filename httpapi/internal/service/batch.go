@@ -145,36 +145,24 @@ func (s *Service) DeleteBatch(ctx context.Context, n resource.BatchName) (existe
 	return err == nil, err
 }
 
-// maxBatchesLooked is how many batches of all collections a page looks at.
-const maxBatchesLooked = 1000
-
-// ListBatches returns batches of a collection, the newest first, in a state; "": in any. It looks at 1,000 batches at most, so a page may be short. next continues
-// after it; empty: it is the last page.
+// ListBatches returns batches of a collection, the newest first, in a state; "": in any. It looks at 5,000 batches of all collections at most, and reads the records
+// of its own ones, so a page may be short. next continues after it; empty: it is the last page.
 func (s *Service) ListBatches(ctx context.Context, name, state string, skip, top int, after string) (found []*resource.BatchView, next string, err error) {
 	c, err := s.collection(ctx, name)
 	if err != nil {
 		return nil, "", err
 	}
-	looked := 0
-	for info, err := range s.batches.List(ctx, chime.BatchFilter{After: after}) {
-		if err != nil {
-			return nil, "", err
-		}
-		if len(found) == top || looked == maxBatchesLooked {
-			return found, next, nil
-		}
-		looked, next = looked+1, info.Next
-		id, ok := taskid.ParseBatch(info.ID)
-		if !ok || id.Collection != c.Name || id.Creation != c.Creation || state != "" && state != string(info.State) {
-			continue
-		}
-		if skip > 0 {
-			skip--
-			continue
-		}
-		found = append(found, batchView(id.Batch, info))
+	prefix := taskid.BatchID{Collection: c.Name, Creation: c.Creation}.String()
+	page, err := s.batches.Page(ctx, chime.BatchFilter{Prefix: prefix, State: chime.BatchState(state), After: after, Limit: skip + top})
+	if err != nil {
+		return nil, "", err
 	}
-	return found, "", nil
+	for _, info := range page.Batches[min(skip, len(page.Batches)):] {
+		if id, ok := taskid.ParseBatch(info.ID); ok {
+			found = append(found, batchView(id.Batch, info))
+		}
+	}
+	return found, page.Next, nil
 }
 
 func batchView(id string, b *chime.BatchInfo) *resource.BatchView {
