@@ -111,6 +111,7 @@ func (e *Enqueuer) enqueueBatch(ctx context.Context, b *Batch, receipt *BatchRec
 		return err
 	}
 	f := &batchFilling{Filling: filling, enqueuer: e, batch: b.ID}
+	defer f.Stop() // also if the sequence of the items panics
 	err = f.addAll(ctx, b.Items)
 	if err == nil {
 		if _, err = f.Seal(ctx); err != nil {
@@ -195,6 +196,7 @@ type batchFilling struct {
 	enqueuer *Enqueuer
 	batch    string
 	room     wire.Bodies
+	sent     wire.Bodies // the bodies of the call under way
 	settings enqueueSettings
 }
 
@@ -270,6 +272,7 @@ func (f *batchFilling) add(ctx context.Context, item *Item) (id, queue string, e
 		return member.ID, job.Queue, errors.Join(f.Flush(ctx), fmt.Errorf("%.40q: %w", item.Name, err)) // those before it are added
 	}
 	if err = f.Add(ctx, member, job.Own); err == nil && !f.Waiting() {
+		f.room, f.sent = f.sent, f.room
 		f.room.Reset(protocol.MaxBytes)
 	}
 	return member.ID, job.Queue, err

@@ -67,12 +67,13 @@ type Item struct {
 // Added is called for items that the store has added in a call.
 type Added func(items []Item)
 
-// A Filling adds items to one batch, in calls that contain many of them, and seals it. It is for one goroutine.
+// A Filling adds items to one batch, in calls that contain many of them, and seals it. It is for one goroutine. While a call is under way, the items of the next
+// one are collected. There is never more than one call under way, so a partition gets the positions in order.
 //
-//	                  Add: a call is full        answered
-//	collecting ──────────────────────► noted ──► sent ──────► collecting
-//	    │   ▲                                      │
-//	    │   └────── other process sealed it: Add only compares ◄──┘
+//	                  Add: a call is full, the one before is answered        answered
+//	collecting ──────────────────────────────────────────────► noted ──► sent ──────► added
+//	    │   ▲                                                              │
+//	    │   └────── other process sealed it: Add only compares ◄───────────┘
 //	    └─ Seal ──► the last call ──► every partition is closed ──► sealed
 //
 // The home of the batch notes a hash of all items up to a position before these are sent. So a second Filling with the same items, after a crash or beside
@@ -80,7 +81,7 @@ type Added func(items []Item)
 type Filling struct {
 	store   EndingStore
 	options Options
-	added   Added
+	report  Added
 	batch   string
 
 	record  protocol.BatchRecord // as the home has returned it last
@@ -88,11 +89,13 @@ type Filling struct {
 	sealed  bool // no item is sent any more: they are only compared
 
 	position int64 // of the last item
-	noted    int64 // of the last item that was sent
+	noted    int64 // of the last item that is added
 	running  hash.Hash
-	before   string // the hash up to noted
-	waiting  []Item // those after noted
-	bytes    int    // of their bodies
+	before   string   // the hash up to noted
+	waiting  []Item   // those that no call has sent
+	bytes    int      // of their bodies
+	sending  *sending // the call under way; nil: none
+	spare    []Item   // memory for items
 	existing int64
 }
 
@@ -102,7 +105,7 @@ const MaxItems = protocol.MaxBatchItems
 // Open creates a batch, or continues with the one that exists. same reports whether a stored definition is that of the batch, although its bytes differ,
 // as they do if it is sealed. The error is protocol.ErrConflict if there is a batch with another definition, or a cancelled one.
 func Open(ctx context.Context, store EndingStore, options Options, def protocol.BatchDefinition, same func(stored *protocol.BatchDefinition) bool, added Added) (*Filling, error) {
-	f := &Filling{store: store, options: options, added: added, batch: def.ID, running: sha256.New()}
+	f := &Filling{store: store, options: options, report: added, batch: def.ID, running: sha256.New()}
 	err := options.attempt(ctx, "open batch", func(ctx context.Context) error {
 		var err error
 		f.record, f.existed, err = store.OpenBatch(ctx, def)
@@ -134,7 +137,7 @@ func (f *Filling) noteState() error {
 	return nil
 }
 
-// Position returns how many items were added so far, or compared. Existing returns for how many of those that were sent there was a job with their ID.
+// Position returns how many items were added so far, or compared, without those of the call under way. Existing returns for how many of those that were sent there was a job with their ID.
 func (f *Filling) Position() int64 { return f.noted }
 
 // Existing returns how many items were not added, because a job with their ID existed, as far as it is known.
@@ -152,7 +155,7 @@ func (f *Filling) Add(ctx context.Context, item Item, own bool) error {
 		return protocol.Invalid("Batch.Items", strconv.Itoa(MaxItems+1)+" items", strconv.Itoa(MaxItems)+" items at most")
 	}
 	if len(f.waiting) > 0 && f.bytes+len(item.Body) > protocol.MaxBytes {
-		if err := f.Flush(ctx); err != nil {
+		if err := f.begin(ctx); err != nil {
 			return err
 		}
 	}
@@ -165,7 +168,7 @@ func (f *Filling) Add(ctx context.Context, item Item, own bool) error {
 	}
 	f.waiting, f.bytes = append(f.waiting, item), f.bytes+len(item.Body)
 	if f.position%protocol.MaxItems == 0 || f.position == f.record.Position { // at the latter the home has a hash to compare
-		return f.Flush(ctx)
+		return f.begin(ctx)
 	}
 	return nil
 }
@@ -178,29 +181,31 @@ func (f *Filling) note(text string) {
 	f.running.Write([]byte(text))
 }
 
-// Waiting reports whether items wait to be sent. Until then their bodies must not change.
+// Waiting reports whether items wait to be sent. The bodies of those that were sent must not change until Add has sent the next ones, or Flush has returned.
 func (f *Filling) Waiting() bool { return len(f.waiting) > 0 }
 
-// Flush sends the items that wait.
+// Flush sends the items that wait, and waits until all items are added.
 func (f *Filling) Flush(ctx context.Context) error {
-	if len(f.waiting) == 0 {
-		return nil
+	if err := f.begin(ctx); err != nil {
+		return err
 	}
-	at := f.hash()
+	return f.wait(ctx)
+}
+
+// begin waits for the call under way, and then sends the items that wait: it returns before these are added.
+func (f *Filling) begin(ctx context.Context) error {
+	if err := f.wait(ctx); err != nil || len(f.waiting) == 0 {
+		return err
+	}
+	s := &sending{items: f.waiting, from: f.noted, to: f.position, hash: f.hash()}
+	f.waiting, f.spare, f.bytes = f.spare[:0], nil, 0
 	if f.sealed {
-		switch {
-		case f.position > f.record.Position:
-			return fmt.Errorf("%w: the batch was sealed with %d items, and now there are more", protocol.ErrConflict, f.record.Position)
-		case f.position == f.record.Position && at != f.record.Hash:
-			return f.differs()
-		}
-		f.sent(at)
-		return nil
+		return f.compare(s)
 	}
-	note := protocol.FillNote{Before: f.noted, Position: f.position, BeforeHash: f.before, Hash: at}
-	calls, of := f.calls()
-	for i := range calls {
-		note.Partitions = append(note.Partitions, calls[i].Partition)
+	note := protocol.FillNote{Before: f.noted, Position: s.to, BeforeHash: f.before, Hash: s.hash}
+	s.divide(f.batch)
+	for i := range s.calls {
+		note.Partitions = append(note.Partitions, s.calls[i].Partition)
 	}
 	err := f.options.attempt(ctx, "note items", func(ctx context.Context) error {
 		record, err := f.store.NoteFill(ctx, f.batch, note)
@@ -209,33 +214,75 @@ func (f *Filling) Flush(ctx context.Context) error {
 		}
 		return err
 	})
-	if errors.Is(err, protocol.ErrConflict) {
+	switch {
+	case errors.Is(err, protocol.ErrConflict):
 		if err := f.noteState(); err != nil {
 			return err
 		}
 		if !f.sealed {
-			return f.differs()
+			return f.differs(s.to)
 		}
-		return f.Flush(ctx) // another process has sealed it
-	}
-	if err != nil {
+		return f.compare(s) // another process has sealed it
+	case err != nil:
 		return err
 	}
-	if err := f.send(ctx, calls, of); err != nil {
-		return err
-	}
-	if !f.sealed {
-		f.sent(at)
-		return nil
-	}
-	return f.Flush(ctx)
+	s.done = make(chan struct{})
+	f.sending = s
+	go func() {
+		defer close(s.done)
+		s.err = s.send(ctx, f.store, &f.options, f.batch)
+	}()
+	return nil
 }
 
-// sent notes that the items that waited are in the batch.
-func (f *Filling) sent(at string) {
-	f.noted, f.before = f.position, at
-	clear(f.waiting)
-	f.waiting, f.bytes = f.waiting[:0], 0
+// wait waits for the call under way, and notes its answers.
+func (f *Filling) wait(ctx context.Context) error {
+	s := f.sending
+	if s == nil {
+		return nil
+	}
+	<-s.done
+	f.sending = nil
+	switch refused, first := f.answered(s); {
+	case errors.Is(s.err, errClosed):
+		if err := f.read(ctx); err != nil {
+			return err
+		}
+		return f.compare(s)
+	case s.err != nil:
+		return s.err
+	case refused != nil:
+		f.noted += int64(first) // the items before it are added
+		return refused
+	}
+	f.added(s)
+	return nil
+}
+
+// Stop waits for the call under way.
+func (f *Filling) Stop() {
+	if f.sending != nil {
+		<-f.sending.done
+	}
+}
+
+// compare compares items with those of a sealed batch.
+func (f *Filling) compare(s *sending) error {
+	switch {
+	case s.to > f.record.Position:
+		return fmt.Errorf("%w: the batch was sealed with %d items, and now there are more", protocol.ErrConflict, f.record.Position)
+	case s.to == f.record.Position && s.hash != f.record.Hash:
+		return f.differs(s.to)
+	}
+	f.added(s)
+	return nil
+}
+
+// added notes that items are in the batch.
+func (f *Filling) added(s *sending) {
+	f.noted, f.before = s.to, s.hash
+	clear(s.items)
+	f.spare = s.items[:0]
 }
 
 // hash returns the hash of all items up to the last one; empty: no items.
@@ -247,123 +294,9 @@ func (f *Filling) hash() string {
 	return hex.EncodeToString(f.running.Sum(nil)[:kept])
 }
 
-// differs is the error if other items were added before.
-func (f *Filling) differs() error {
-	return fmt.Errorf("%w: other items were added to the batch before, at position %d or earlier", protocol.ErrConflict, f.position)
-}
-
-// calls returns a call for each partition of the items that wait, and which of these each call has.
-func (f *Filling) calls() (calls []protocol.FillCall, of [][]int) {
-	at := make(map[protocol.Partition]int, 1)
-	for i := range f.waiting {
-		item := &f.waiting[i]
-		n, ok := at[item.Partition]
-		if !ok {
-			n = len(calls)
-			at[item.Partition] = n
-			calls, of = append(calls, protocol.FillCall{Partition: item.Partition, Batch: f.batch}), append(of, nil)
-		}
-		c := &calls[n]
-		c.Items, c.Positions, of[n] = append(c.Items, item.EnqueueItem), append(c.Positions, f.noted+int64(i)+1), append(of[n], i)
-	}
-	return calls, of
-}
-
-// send sends calls until each was answered. of are the items of each call. If a partition is closed, it notes what the home knows.
-func (f *Filling) send(ctx context.Context, calls []protocol.FillCall, of [][]int) error {
-	var refused error
-	first := len(f.waiting) // the first item that was refused
-	err := f.options.attempt(ctx, "fill batch", func(ctx context.Context) error {
-		var failed error
-		answers := f.store.FillBatch(ctx, calls)
-		openCalls, openOf := calls[:0:0], of[:0:0]
-		for i := range calls {
-			err := errNoAnswer
-			if i < len(answers) {
-				err = answers[i].Err
-			}
-			if err != nil {
-				failed = err
-				openCalls, openOf = append(openCalls, calls[i]), append(openOf, of[i])
-				continue
-			}
-			if answers[i].Closed {
-				return f.closed(ctx, &answers[i])
-			}
-			if at, err := f.answered(&answers[i], of[i]); err != nil && at < first {
-				first, refused = at, err
-			}
-		}
-		calls, of = openCalls, openOf
-		return failed
-	})
-	switch {
-	case errors.Is(err, errClosed):
-		return f.read(ctx)
-	case err != nil:
-		return err
-	case refused != nil:
-		f.noted += int64(first) // the items before it are added
-		return refused
-	}
-	return nil
-}
-
-// closed returns why a partition is closed. If somebody has cancelled the batch and the home does not know that, the home went back to an earlier state: it is
-// cancelled again.
-func (f *Filling) closed(ctx context.Context, answer *protocol.FillAnswer) error {
-	if !answer.Counts.Cancelled {
-		return errClosed
-	}
-	if _, err := f.store.CancelBatch(ctx, f.batch); err != nil && !errors.Is(err, protocol.ErrConflict) {
-		return err
-	}
-	return errClosed
-}
-
-var errNoAnswer = errors.New("store gave no answer")
-
-// answered counts and reports what an answer says of these items. It returns the first item that was refused, and why.
-func (f *Filling) answered(answer *protocol.FillAnswer, of []int) (refused int, err error) {
-	var added []Item
-	for n, i := range of {
-		switch {
-		case n < len(answer.Full) && answer.Full[n] != nil:
-			f.report(added)
-			return i, answer.Full[n]
-		case n < answer.Passed:
-		case n < len(answer.Existing) && answer.Existing[n]:
-			f.existing++
-		default:
-			added = append(added, f.waiting[i])
-		}
-	}
-	f.report(added)
-	return 0, nil
-}
-
-func (f *Filling) report(added []Item) {
-	if len(added) > 0 && f.added != nil {
-		f.added(added)
-	}
-}
-
-// read reads the record again.
-func (f *Filling) read(ctx context.Context) error {
-	err := f.options.attempt(ctx, "get batch", func(ctx context.Context) error {
-		record, err := f.store.GetBatch(ctx, f.batch)
-		if err == nil {
-			f.record = record
-		}
-		return err
-	})
-	if err == nil {
-		err = f.noteState()
-	}
-	if err == nil && !f.sealed {
-		err = errClosed // a partition knows it, and the home does not: it has gone back
-	}
-	return err
+// differs is the error if other items were added before, up to a position.
+func (f *Filling) differs(position int64) error {
+	return fmt.Errorf("%w: other items were added to the batch before, at position %d or earlier", protocol.ErrConflict, position)
 }
 
 // Seal sends the items that wait, and seals the batch. If all of its members have ended already, it ends the batch.
@@ -382,7 +315,7 @@ func (f *Filling) Seal(ctx context.Context) (protocol.BatchRecord, error) {
 		if err := f.noteState(); err != nil {
 			return f.record, err
 		}
-		return f.record, f.differs()
+		return f.record, f.differs(f.position)
 	}
 	return f.record, err
 }

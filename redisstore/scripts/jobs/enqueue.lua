@@ -61,17 +61,27 @@ if not ordinary then
     local n, batch, positions = string.match(ARGV[5], '^(%d+)\t([^\t]*)\t(.*)$')
     local c = counts_of(redis.call('HGET', KEYS[BATCHES], batch))
     local due = redis.call('ZMSCORE', KEYS[REPORTS], batch)[1]
-    fill = { ordinary = tonumber(n), at = {}, passed = 0, existing = 0, from = 1 }
+    fill = { ordinary = tonumber(n), n = 0, passed = 0, existing = 0 } -- n: how many have positions, all or none of them
+    local runs = {} -- of positions: two values each, the first and the last one
     for first, last in string.gmatch(positions, '(%d+)%-(%d+) ') do
-      for position = tonumber(first), tonumber(last) do fill.at[#fill.at + 1] = position end
+      first, last = tonumber(first), tonumber(last)
+      runs[#runs + 1], runs[#runs + 2] = first, last
+      fill.n, fill.passed = fill.n + last - first + 1, fill.passed + math.max(math.min(last, c.position) - first + 1, 0)
     end
-    while fill.at[fill.passed + 1] and fill.at[fill.passed + 1] <= c.position do fill.passed = fill.passed + 1 end
-    local left = (fill.at[1] and #fill.at or 1) - fill.passed
-    fill.closed = not again and left > 0 and (string.find(c.flags, 'x', 1, true) or fill.at[1] and c.flags ~= '-') and true or false
+    -- position_of returns the position of an item, 0: it has none
+    local function position_of(i)
+      for k = 1, i > 0 and #runs or 0, 2 do
+        if i <= runs[k + 1] - runs[k] + 1 then return runs[k] + i - 1 end
+        i = i - (runs[k + 1] - runs[k] + 1)
+      end
+      return 0
+    end
+    local left = math.max(fill.n, 1) - fill.passed
+    fill.closed = not again and left > 0 and (string.find(c.flags, 'x', 1, true) or fill.n > 0 and c.flags ~= '-') and true or false
     fill.text = function() return whole(fill.passed) .. (fill.closed and ' 1 ' or ' 0 ') .. counts_text(c) end
     -- save counts the members that were added. last: the index of the last item that was not refused; nil: that of the call
     fill.save = function(added, last)
-      c.added, c.existing, c.position = c.added + added, c.existing + fill.existing, math.max(c.position, fill.at[last or #fill.at] or 0)
+      c.added, c.existing, c.position = c.added + added, c.existing + fill.existing, math.max(c.position, position_of(last or fill.n))
       c.version = math.max(c.version + 1, now_us)
       redis.call('HSET', KEYS[BATCHES], batch, counts_text(c))
       redis.call('ZADD', KEYS[REPORTS], whole(report_at(c, due)), batch)
@@ -83,7 +93,7 @@ if not ordinary then
 end
 local others = 5 + 2 * ordinary -- ARGV[others + 1] is the first of them
 local answer = { now_us, 0, fill and fill.text() }
-if fill and (fill.closed or fill.at[1] and fill.passed == #fill.at) then return answer end
+if fill and (fill.closed or fill.n > 0 and fill.passed == fill.n) then return answer end
 local skipped, begin = 0, others -- how many of the first jobs are not added; ARGV[begin + 1] is the first of the others that are added
 local stopped -- the index of the job at which the call stops; nil: it does not
 if fill then skipped, begin = fill.passed, others + 3 * math.max(fill.passed - ordinary, 0) end
@@ -236,7 +246,7 @@ if #ARGV > begin then
       end
     elseif full then
       answer[#answer + 1] = -position
-      if fill and fill.at[1] then stopped = ordinary + position else n_refused, refused[ordinary + position] = n_refused + 1, FULL end
+      if fill and fill.n > 0 then stopped = ordinary + position else n_refused, refused[ordinary + position] = n_refused + 1, FULL end
     elseif not again and schedule and not accept(id, schedule, tonumber(most)) then
       answer[#answer + 1] = -position - MAX_ITEMS
       n_refused, refused[ordinary + position] = n_refused + 1, UNFINISHED
