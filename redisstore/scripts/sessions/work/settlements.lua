@@ -44,10 +44,12 @@ else
       end
     end
   end
+  local n_flying = 0
   for i = finished + 1, finished + begun do
-    if held[i + 1] == '-' .. ARGV[at_fence + i] then
-      flying[#flying + 1] = ARGV[at_id + i]
-      flying[#flying + 1] = ARGV[at_fence + i]
+    local fence = ARGV[at_fence + i]
+    if held[i + 1] == '-' .. fence then
+      flying[n_flying + 1], flying[n_flying + 2] = ARGV[at_id + i], fence
+      n_flying = n_flying + 2
     end
   end
   for i = 1, others do

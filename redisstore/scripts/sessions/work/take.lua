@@ -33,9 +33,15 @@ if many and n_ids > 0 and not again and not limit then
   for i, g in ipairs(grouped and grouped.rules and grouped.picked or {}) do
     if g.rule.running > 0 or g.rule.starts > 0 or g.rule.ordered then ruled[grouped.picks[i]] = true end
   end
+  local head, ends, known = nil, 0, nil -- the beginning of the last envelope up to its name, and whether jobs of this name are gathered: most envelopes begin alike
   many.gathers = function(id, text, crash)
-    local name = not crash and not ruled[id] and name_in(text)
-    return name and string.find(many.names, ' ' .. name .. ' ', 1, true)
+    if crash or ruled[id] then return nil end
+    if not head or string.sub(text, 1, ends) ~= head then
+      local name, at = name_in(text)
+      if not name then return nil end
+      head, ends, known = string.sub(text, 1, at), at, string.find(many.names, ' ' .. name .. ' ', 1, true)
+    end
+    return known
   end
 end
 local begins, last_text = want - ahead, nil
