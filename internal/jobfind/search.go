@@ -24,7 +24,7 @@ type Search struct {
 	Filter Filter
 	States []chime.JobState // nil: all states; if the filter has a state, only that one is searched, if it is among these
 	Limit  int              // jobs to find; 0: 100
-	Looked int              // jobs to read; 0: MaxLooked. Up to a page more may be read
+	Looked int              // jobs to read; 0: MaxLooked
 	For    time.Duration    // how long to search; 0: no limit. Up to a page more may be read
 	Pages  int              // pages to read; 0: no limit. Each is a call of a few commands
 
@@ -229,6 +229,7 @@ type walk struct {
 
 // byID finds the jobs whose ID is the filter's word.
 func (w *walk) byID(ctx context.Context, store chime.Store, queues []*chime.QueueInfo, states []chime.JobState) error {
+	w.pages += len(queues) / 2
 	jobs, err := ByID(ctx, store, queues, w.Filter.Words[0])
 	for _, job := range jobs {
 		w.found.Looked++
@@ -318,18 +319,19 @@ func (w *walk) pagesOf(ctx context.Context, p place, filter chime.JobFilter, now
 	part := 0 // number of jobs of the last page for which there is room; 0: all
 	for {
 		room := w.limit - len(w.found.Jobs)
-		if part == 0 && (room <= 0 || w.found.Looked >= w.looked || w.late()) {
+		cost := max(1, len(filter.Queues)/2) // a page of many queues costs some commands for each
+		if part == 0 && (room <= 0 || w.found.Looked >= w.looked || w.late(cost)) {
 			p.After = filter.After
 			w.found.Next = p.cursor()
 			return false, nil
 		}
-		switch filter.Limit = maxPage; {
+		switch filter.Limit = min(maxPage, max(w.looked-w.found.Looked, 1)); {
 		case part > 0:
 			filter.Limit = part
 		case !w.beyond(p.State):
-			filter.Limit = min(room, maxPage)
+			filter.Limit = min(room, filter.Limit)
 		}
-		w.pages += max(1, len(filter.Queues)/2) // a page of many queues costs some commands for each
+		w.pages += cost
 		page, err := w.jobs.Page(ctx, filter)
 		switch {
 		case errors.As(err, new(*chime.InvalidError)) && filter.Name != "" && filter.After == "":
@@ -358,8 +360,8 @@ func (w *walk) pagesOf(ctx context.Context, p place, filter chime.JobFilter, now
 }
 
 // late reports whether the search has used its time. It always reads at least one page, otherwise it would never end.
-func (w *walk) late() bool {
-	return w.pages > 0 && (w.For > 0 && time.Since(w.began) >= w.For || w.Pages > 0 && w.pages >= w.Pages)
+func (w *walk) late(cost int) bool {
+	return w.pages > 0 && (w.For > 0 && time.Since(w.began) >= w.For || w.Pages > 0 && w.pages+cost > w.Pages)
 }
 
 // meant returns the jobs that match the filter, without those that its first result contains because the word is their ID.

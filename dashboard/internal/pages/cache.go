@@ -10,17 +10,19 @@ const (
 	maxKept        = 50 // number of kept readings
 	liveAgePerRead = 10 * agePerRead
 	livePause      = 5 * agePerRead   // after each part that was read for open pages, the next part waits this multiple of its duration
+	firstPause     = 10               // the same for the parts of what is shown for the first time: a viewer waits for it, and it ends
 	lookedAway     = time.Minute      // after this time without a request, an unfinished second reading is discarded
 	sameFor        = 10 * time.Second // for open pages a reading is kept this long while its stamp remains the same
 )
 
 // A cache keeps readings that may be expensive, by key. A reading is done in parts, one part for each request, so a page costs one part and shows
 // what was read so far. A whole reading is shown until the next one is whole, unless there was no request for a while. The next one begins after a
-// multiple of the time that the last one took, so readings take at most a hundredth of the time for any number of viewers. The zero cache is empty.
+// multiple of the time that the last one took, so readings take at most a hundredth of the time for any number of viewers. Only the parts of first readings
+// may take a tenth of it, until these are whole. The zero cache is empty.
 type cache[T costly] struct {
 	mu    sync.Mutex
 	kept  map[string]*kept[T]
-	pause time.Time // nothing expensive is read for open pages until then
+	pause [2]time.Time // nothing expensive is read for open pages until then: again, and for the first time
 }
 
 // expensive reports whether a reading has gone through many jobs. Such a reading is repeated ten times less often for open pages than for requests,
@@ -50,12 +52,17 @@ type parts[T costly] struct {
 	took  time.Duration
 }
 
+// first reports whether nothing whole was read yet.
+func (k *kept[T]) first() bool { return k.at.IsZero() || k.next == nil && !k.have.whole() }
+
 // due reports whether to read a part now.
 func (k *kept[T]) due(live bool) bool {
 	switch {
 	case k.at.IsZero():
 		return true
-	case !k.have.whole() || k.next != nil:
+	case k.first():
+		return time.Since(k.last) >= max(minAge, firstPause*k.lastly)
+	case k.next != nil:
 		return time.Since(k.last) >= max(minAge, agePerRead*k.lastly)
 	}
 	age := agePerRead * k.took
@@ -82,7 +89,11 @@ func (s *cache[T]) getSince(ctx context.Context, key string, live bool, stamp st
 	if due && away > lookedAway {
 		k.next, k.at = nil, time.Time{}
 	}
-	if !due || live && !k.at.IsZero() && k.have.expensive() && !s.free() {
+	first, pause := k.first(), livePause
+	if first {
+		pause = firstPause
+	}
+	if !due || live && !k.at.IsZero() && k.have.expensive() && !s.free(first) {
 		return k.have, nil
 	}
 	if live && !k.at.IsZero() && k.have.whole() && k.next == nil && stamp != "" && stamp == k.stamp && time.Since(k.at) < sameFor {
@@ -107,7 +118,7 @@ func (s *cache[T]) getSince(ctx context.Context, key string, live bool, stamp st
 	k.last, k.lastly = began, time.Since(began)
 	now.have, now.took = have, now.took+k.lastly
 	if live && have.expensive() {
-		s.rest(livePause * k.lastly)
+		s.rest(first, time.Duration(pause)*k.lastly)
 	}
 	if k.next = nil; !have.whole() && !k.at.IsZero() && k.have.whole() {
 		k.next = &now
@@ -138,17 +149,25 @@ func (s *cache[T]) of(key string) *kept[T] {
 	return k
 }
 
-// free reports whether something expensive may be read for open pages.
-func (s *cache[T]) free() bool {
+// free reports whether something expensive may be read for open pages, for the first time or again.
+func (s *cache[T]) free(first bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !time.Now().Before(s.pause)
+	return !time.Now().Before(s.pause[counted(first)])
 }
 
-func (s *cache[T]) rest(d time.Duration) {
+func (s *cache[T]) rest(first bool, d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pause = time.Now().Add(d)
+	s.pause[counted(first)] = time.Now().Add(d)
+}
+
+// counted returns 1 for true.
+func counted(one bool) int {
+	if one {
+		return 1
+	}
+	return 0
 }
 
 // forget removes all readings.

@@ -168,31 +168,44 @@ func TestExpensiveReadingsAreReadInParts(t *testing.T) {
 	})
 }
 
-// Open pages that read many jobs are read one after another with pauses, for any number of pages.
+// Open pages that read many jobs are read one after another with pauses, for any number of pages. What they show for the first time comes sooner.
 func TestOpenPagesThatLookThroughJobsTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, pages := range []int{1, 20} {
+	for _, c := range []struct {
+		pages, parts int
+		first        bool // no reading ends
+		share        time.Duration
+	}{{1, 1000, true, 10}, {20, 1000, true, 10}, {1, 3, false, 200}, {20, 3, false, 200}} {
+		synctest.Test(t, func(t *testing.T) {
 			var kept cache[walk]
 			var took time.Duration
 			read := func(_ context.Context, before walk) (walk, error) {
 				time.Sleep(10 * time.Millisecond) // fake time: the duration of a reading
 				took += 10 * time.Millisecond
-				return walk{before.parts + 1, 1000, 1}, nil
-			}
-			for i := range pages {
-				_, _ = kept.get(t.Context(), fmt.Sprint(i), true, read)
-			}
-			took = 0
-			began := time.Now()
-			for range 100 {
-				for i := range pages {
-					_, _ = kept.get(t.Context(), fmt.Sprint(i), true, read)
+				if before.whole() {
+					before = walk{}
 				}
-				time.Sleep(2 * time.Second) // fake time: to the next poll
+				return walk{before.parts + 1, c.parts, 1}, nil
 			}
-			if took == 0 || took > time.Since(began)/200 {
-				t.Errorf("%d open pages were read for %v within %v, want a part of a hundredth", pages, took, time.Since(began))
+			turns := func(n int) {
+				for range n {
+					for i := range c.pages {
+						_, _ = kept.get(t.Context(), fmt.Sprint(i), true, read)
+					}
+					time.Sleep(2 * time.Second) // fake time: to the next poll
+				}
 			}
-		}
-	})
+			turns(100) // the first readings, if they end
+			for i := range c.pages {
+				if w, _ := kept.get(t.Context(), fmt.Sprint(i), true, read); w.whole() == c.first {
+					t.Fatalf("of %d pages, page %d has read %+v after 100 turns", c.pages, i, w)
+				}
+			}
+			began := time.Now()
+			took = 0
+			turns(100)
+			if took == 0 || took > time.Since(began)/c.share {
+				t.Errorf("%d open pages of %d parts were read for %v within %v, want at most 1/%d", c.pages, c.parts, took, time.Since(began), c.share)
+			}
+		})
+	}
 }

@@ -98,7 +98,7 @@ func (s *Site) Failure(ctx context.Context, r *Request) (View, error) {
 		return View{}, err
 	}
 	reading, err := s.failure.get(ctx, job+"\t"+text, r.Live, func(ctx context.Context, before *failureReading) (*failureReading, error) {
-		return s.readFailure(ctx, job, text, standing, before)
+		return s.readFailure(ctx, job, text, standing, before, partsOf(r.Live, liveGroups))
 	})
 	if err != nil {
 		return View{}, err
@@ -135,7 +135,7 @@ func (s *Site) searchFailure(job, text string, standing *Standing) (jobfind.Sear
 }
 
 // readFailure reads more jobs of a group, and adds them to what was read before.
-func (s *Site) readFailure(ctx context.Context, job, text string, standing *Standing, before *failureReading) (*failureReading, error) {
+func (s *Site) readFailure(ctx context.Context, job, text string, standing *Standing, before *failureReading, parts int) (*failureReading, error) {
 	f := &failureReading{queues: map[string]int{}, versions: map[string]int{}, hosts: map[string]int{}, hours: map[int64]int{}}
 	if before != nil {
 		*f = *before
@@ -148,7 +148,7 @@ func (s *Site) readFailure(ctx context.Context, job, text string, standing *Stan
 		f.Wrong, f.ended = err.Error(), true
 		return f, nil
 	}
-	found, err := part(search, f.next, f.found, f.Looked).Find(ctx, s.store)
+	found, err := part(search, f.next, f.found, f.Looked, parts).Find(ctx, s.store)
 	if err != nil {
 		return nil, err
 	}

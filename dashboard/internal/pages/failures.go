@@ -193,7 +193,7 @@ func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Fi
 	}
 	m.Filter = filter.String()
 	found, err := s.grouped.get(ctx, fmt.Sprintf("%q %v %q", m.Filter, states, after), live, func(ctx context.Context, before *grouping) (*grouping, error) {
-		return s.readGroups(ctx, filter, states, after, standing, before)
+		return s.readGroups(ctx, filter, states, after, standing, before, partsOf(live, liveGroups))
 	})
 	if errors.Is(err, chime.ErrNotFound) {
 		m.Wrong = fmt.Sprintf("There is no queue %q.", filter.Queue)
@@ -209,7 +209,7 @@ func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Fi
 }
 
 // readGroups reads more jobs of some states, for each state up to the limit of a page, and adds them to the previous groups.
-func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []chime.JobState, after string, standing *Standing, before *grouping) (*grouping, error) {
+func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []chime.JobState, after string, standing *Standing, before *grouping, parts int) (*grouping, error) {
 	g := &grouping{states: map[chime.JobState]grouped{}, ended: true}
 	if before == nil {
 		before = &grouping{}
@@ -220,7 +220,7 @@ func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []c
 		if !known || at.next != "" && at.found < maxGrouped && at.looked < maxGrouped {
 			search := part(jobfind.Search{
 				Filter: filter, States: []chime.JobState{state}, Limit: maxGrouped, Looked: maxGrouped, After: after, Order: chime.NewestFirst, Queues: standing.queues(), Shown: s.hooks.shownError(), Arguments: s.Arguments,
-			}, at.next, at.found, at.looked)
+			}, at.next, at.found, at.looked, parts)
 			search.For, search.Pages, search.Looked = search.For/time.Duration(len(states)), search.Pages/len(states), search.Looked/len(states)
 			found, err := search.Find(ctx, s.store)
 			if err != nil {

@@ -20,8 +20,10 @@ const (
 	defaultJobs = 50                     // of a page
 	maxJobs     = 200                    // of a page
 	searchFor   = 100 * time.Millisecond // time limit of a page's search for jobs that match a filter
-	searchPages = 12                     // number of pages of the store that it reads, at six commands each
-	searchPart  = 1000                   // number of jobs that it reads, some 2 ms of Redis's time; the next part follows with the next reading, up to jobfind.MaxLooked
+	searchPages = 18                     // number of pages of the store that it reads, at six commands each
+	searchPart  = 500                    // number of jobs that it reads, some 2 ms of Redis's time; the next part follows with the next reading, up to jobfind.MaxLooked
+	liveParts   = 4                      // number of parts that an open page reads at a time, within searchFor, until it has what it shows for the first time
+	liveGroups  = 2                      // the same for groups of failures, which are on more pages
 	anyState    = "all"
 	fewLooked   = 500 // a reading of at most this many jobs is not expensive: it is one page of the store
 )
@@ -45,6 +47,7 @@ type Jobs struct {
 	InFlight  bool   // Total has jobs that do not run: those taken ahead, and those of vanished workers
 	Filtered  bool   // the list has a filter
 	Restarted bool   // the job of the cursor is gone, so the list starts at the front
+	Searching bool   // an open page continues the search by itself
 	Later     bool   // this is not the first page
 	Newer     string // the cursor of the previous page; empty: there is none, or the list has no order by time
 	Last      bool   // there is a last page to go to
@@ -273,13 +276,21 @@ type jobList struct {
 func (l *jobList) expensive() bool { return l.Looked > fewLooked }
 func (l *jobList) whole() bool     { return l.ended }
 
-// part returns a search that reads as much as one page may, after what was read before.
-func part(search jobfind.Search, after string, found, looked int) jobfind.Search {
+// part returns a search that reads as much as a number of pages may, after what was read before.
+func part(search jobfind.Search, after string, found, looked, pages int) jobfind.Search {
 	if after != "" {
 		search.After, search.Limit = after, search.Limit-found
 	}
-	search.For, search.Pages, search.Looked = searchFor, searchPages, min(searchPart, search.Looked-looked)
+	search.For, search.Pages, search.Looked = searchFor, pages*searchPages, min(pages*searchPart, search.Looked-looked)
 	return search
+}
+
+// partsOf returns how many parts a reading has at a time; open is that of an open page.
+func partsOf(live bool, open int) int {
+	if live {
+		return open
+	}
+	return 1
 }
 
 // listJobs fills in the jobs of a search.
@@ -289,7 +300,7 @@ func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, lim
 		if before == nil {
 			before = &jobList{}
 		}
-		found, err := part(search, before.Next, before.found, before.Looked).Find(ctx, s.store)
+		found, err := part(search, before.Next, before.found, before.Looked, partsOf(live, liveParts)).Find(ctx, s.store)
 		if err != nil {
 			return nil, err
 		}
@@ -312,7 +323,7 @@ func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, lim
 	if err != nil {
 		return err
 	}
-	m.Looked, m.Restarted = found.Looked, found.Restarted
+	m.Looked, m.Restarted, m.Searching = found.Looked, found.Restarted, !found.ended
 	m.arrange(found, limit)
 	return nil
 }
