@@ -329,7 +329,7 @@ func (q *quiet) EndPauses(ctx context.Context, partitions []protocol.Partition) 
 }
 
 // DueReports returns nothing while the store is quiet, if it had been quiet for long enough at the last empty answer: counts are due at most a second after
-// they have changed.
+// they have changed. Those that are reported again, because a home may have gone back, wait until the store changes: here none goes back.
 func (q *quiet) DueReports(ctx context.Context, partition protocol.Partition) (due []protocol.PartitionCounts, more bool, err error) {
 	key := "reports " + partition.Path()
 	if _, ok := q.recall(key, func(any) bool { return true }); ok {

@@ -17,6 +17,7 @@
    CONFIRM: redisstore/scripts/outbox/advance_outbox.lua
    READ: redisstore/scripts/batches/read_reports.lua
    STORE: redisstore/scripts/batches/report_batch.lua
+   ACK: redisstore/scripts/batches/ack_reports.lua
    LOOK: redisstore/scripts/batches/count_batch.lua
    END: redisstore/scripts/batches/end_batch.lua
    SEALING: redisstore/scripts/batches/seal_batch.lua */
@@ -47,6 +48,7 @@
 #define LOOKCLOSES (M != 22)    /* the look at a sealed batch closes the partition again */
 #define SEALCOMPARES (M != 23)  /* home compares the position of a creator that seals with its own */
 #define NOTECOMPARES (M != 24)  /* home compares the position of a note with its own */
+#define REPORTSAGAIN (M != 25)  /* a partition also reports counts that home has had; after the end nobody else brings them */
 
 #define NONE 0
 #define LIVE 1
@@ -86,6 +88,16 @@ bool mbad[NR], mclosed[NR], mclear[NR], mtarget[NR], ls[NL], lseen[2 * NL], lkno
 /* what no process knows */
 byte top[2], fnumber, requeues, i, j, k, turn, refused;
 bool excuse, pBack, hBack, pSaved, hSaved, sent[3];
+#if M == 25
+bool acked[2]; /* home has had the counts of this version */
+#define ACKED(p) acked[p]
+#define ACK(s) if :: mv[s] == ver[mp[s]] -> acked[mp[s]] = 1 :: else fi
+#define NOTACKED(p) acked[p] = 0
+#else
+#define ACKED(p) 0
+#define ACK(s) skip
+#define NOTACKED(p) skip
+#endif
 /* earlier states */
 byte xmem[5], xver, xpos, xout, xnumber, xinbox, yrv[2], yrleft[2], yposition;
 bool xmark, xclosed, xused, xtarget, yrbad[2], yrclosed[2], yknown[2], ysealing, ysealed, ycancel, yended, yfinished, ypend;
@@ -96,6 +108,7 @@ bool xmark, xclosed, xused, xtarget, yrbad[2], yrclosed[2], yknown[2], ysealing,
 
 inline DRAW(p) { /* max(last + 1, TIME) */
   ver[p] = (top[p] > ver[p] -> top[p] + 1 : ver[p] + 1);
+  NOTACKED(p);
   if :: ver[p] > top[p] -> top[p] = ver[p] :: else fi }
 
 /* home, before a creator fills a partition. The answer is how the creator continues: 6 seals, 7 has nothing left to do, 8 is refused. */
@@ -175,6 +188,7 @@ inline STORE(s) {
     if :: mtarget[s] && NAMESTARGET -> known[1] = 1 :: else fi
   :: else
   fi;
+  ACK(s);
   if :: mclear[s] && (!CLEARSTORES || mv[s] >= rv[mp[s]]) -> pend = 0 :: else fi }
 
 /* the reports allow a look */
@@ -228,7 +242,7 @@ inline END(l) {
 /* somebody runs alone */
 inline ALONE(p) { /* reports of a partition, until home has taken one */
   if
-  :: known[p] ->
+  :: known[p] && (REPORTSAGAIN || !ended || !ACKED(p)) ->
     if :: cancel && !mark[p] -> mark[p] = 1; DRAW(p) :: else fi;
     if :: sealing && !closed[p] && CLOSES -> closed[p] = 1; DRAW(p) :: else fi;
     READ(0, p, (p == 1 && used)); STORE(0);
@@ -268,12 +282,12 @@ inline REST() {
     fi
   };
   assert(ended); /* P4 */
-  assert(finished || !GOOD) /* P4 */ }
+  assert(finished || cancel || known[0] && BAD(0) || known[1] && BAD(1)) /* P4 */ }
 
 inline FORGET() { /* all ends of the search are one state */
   for (i : 0 .. 4) { mem[i] = 0; xmem[i] = 0 }
   for (i : 0 .. 1) {
-    ver[i] = 0; pos[i] = 0; mark[i] = 0; closed[i] = 0; rv[i] = 0; rleft[i] = 0; rbad[i] = 0; rclosed[i] = 0; known[i] = 0; top[i] = 0;
+    ver[i] = 0; pos[i] = 0; mark[i] = 0; closed[i] = 0; rv[i] = 0; rleft[i] = 0; rbad[i] = 0; rclosed[i] = 0; known[i] = 0; top[i] = 0; NOTACKED(i);
     yrv[i] = 0; yrleft[i] = 0; yrbad[i] = 0; yrclosed[i] = 0; yknown[i] = 0
   }
   for (i : 0 .. NR - 1) { mp[i] = 0; mv[i] = 0; mleft[i] = 0; mbad[i] = 0; mclosed[i] = 0; mclear[i] = 0; mtarget[i] = 0 }

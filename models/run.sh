@@ -42,7 +42,7 @@ small=("-DM1=1 -DSW=1" "-DM1=2 -DSW=1" "-DM1=1 -DDE" "-DDE -DSW=1" "-DCR=2 -DSW=
   "session -DFEW -DROUNDS=1 -DDEATHS=0" "session -DFEW -DWORKERS=1 -DSILENCES=0" "session -DFEW -DTIMEOUT -DWORKERS=1 -DROUNDS=1" "placing" "stale" "unknown" "unknown -DMEMBER"
   "groups" "groups -DORDERED"
   "batch -DNC=2 -DMS" "batch -DGR -DFO" "batch -DMS -DGR" "batch -DFO -DRQ" "batch -DCA -DFO -DNOB" "batch -DNL=2 -DFO" "batch -DNR=2 -DGR -DNOB"
-  "batch -DPB=1 -DFO -DNOB" "batch -DPB=2 -DFO -DNOB" "batch -DPB=2 -DGR -DNOB" "batch -DPB=2" "batch -DHB -DA3" "batch -DHB -DCA -DNOB")
+  "batch -DPB=1 -DFO -DNOB" "batch -DPB=2 -DFO -DNOB" "batch -DPB=2 -DGR -DNOB" "batch -DPB=2" "batch -DHB -DA3" "batch -DHB -DCA -DNOB" "batch -DHB -DRQ -DNOB")
 large=("session -DROUNDS=1 -DSILENCES=0 -DLOSSES=0" "session -DROUNDS=1" "session -DDEATHS=3 -DWORKERS=1 -DROUNDS=4" "session -DTIMEOUT -DROUNDS=1 -DDEATHS=0" "placing -DLAST=6 -DCHANGES=2 -DPAUSES=2" "stale -DJOBS=6 -DCANCELS=5" "unknown -DLOSSES=4" "unknown -DMEMBER -DLOSSES=4" "session -DFEW -DROUNDS=1"
   "groups -DORDERED -DCRASHES=3 -DRETRIES=3 -DPAUSES=3")
 # a model, the guard that is switched off, and the configuration in which that is found
@@ -57,7 +57,8 @@ without=("session -DROUNDS=1 -DDEATHS=0 -DNO_NUMBER" "session -DROUNDS=1 -DDEATH
   "batch -DM=1 -DFO" "batch -DM=2 -DFO" "batch -DM=3 -DGR" "batch -DM=4 -DGR" "batch -DM=5 -DGR -DNOB" "batch -DM=6 -DFO"
   "batch -DM=7 -DGR -DNR=2" "batch -DM=8 -DGR" "batch -DM=9" "batch -DM=10" "batch -DM=11 -DPB=2 -DGR -DNOB" "batch -DM=12 -DRQ"
   "batch -DM=13 -DCA" "batch -DM=14 -DCA" "batch -DM=15 -DCA" "batch -DM=16 -DGR" "batch -DM=17 -DGR" "batch -DM=18 -DMS"
-  "batch -DM=19 -DFO -DNOB" "batch -DM=20 -DCA -DHB -DNOB" "batch -DM=21 -DFO -DRQ" "batch -DM=22 -DPB=2" "batch -DM=23 -DHB" "batch -DM=24 -DHB")
+  "batch -DM=19 -DFO -DNOB" "batch -DM=20 -DCA -DHB -DNOB" "batch -DM=21 -DFO -DRQ" "batch -DM=22 -DPB=2" "batch -DM=23 -DHB" "batch -DM=24 -DHB"
+  "batch -DM=25 -DHB -DRQ -DNOB")
 failed=0
 hold() { for flags in "$@"; do check $flags || { echo "VIOLATED: $flags"; failed=1; }; done; }
 case "${1:-}" in

@@ -571,22 +571,61 @@ func TestALateReportChangesNothing(t *testing.T) {
 	})
 }
 
-// A home that went back to an earlier state may not know a partition: while members are left there, the partition reports once a minute.
-func TestAPartitionWithMembersReportsAgain(t *testing.T) {
+// A home that went back to an earlier state may not know a partition, or not its last counts. The partition reports once a minute while members are left, a minute
+// after the last change, and then once a day.
+func TestAPartitionReportsAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		source, k := storesuite.DefaultPartition, b.store.keys.partition(storesuite.DefaultPartition)
+		dueIn := func(what string, want time.Duration) {
+			b.Helper()
+			at := time.UnixMilli(int64(b.client.ZScore(b.Context(), k.reports, "b").Val()))
+			if in := at.Sub(b.serverTime()); in < want-10*time.Second || in > want+time.Second {
+				b.Errorf("%s: the next report is due in %v, want %v", what, in, want)
+			}
+		}
 		b.filled("b", "m")
 		b.report(source)
-		at, now := b.client.ZScore(b.Context(), k.reports, "b").Val(), float64(b.serverTime().UnixMilli())
-		if at < now+50_000 || at > now+61_000 {
-			t.Errorf("the next report is due at %v, %v ms from now, want a minute", at, at-now)
-		}
+		dueIn("a member is left", time.Minute)
 		taken := b.Take("s", 1)[0]
 		b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone, Batch: "b"})
 		b.report(source)
-		if n := b.client.ZCard(b.Context(), k.reports).Val(); n != 0 {
-			t.Errorf("%d reports are due after the end of all members", n)
+		dueIn("all members have ended", time.Minute)
+		aged := []protocol.ReportAck{{Batch: "b", Version: b.serverTime().Add(-time.Minute).UnixMicro()}}
+		b.client.HSet(b.Context(), k.batches, "b", fmt.Sprintf("%d 1 1 0 0 0 0 1 c 0 -", aged[0].Version))
+		if err := b.store.AckReports(b.Context(), source, aged); err != nil {
+			b.Fatal(err)
 		}
+		dueIn("they ended a minute ago", 24*time.Hour-time.Minute)
+		b.count(protocol.CountCall{Partition: source, Batch: "b", Forget: true})
+		if err := b.store.AckReports(b.Context(), source, aged); err != nil || b.client.ZCard(b.Context(), k.reports).Val() > 0 {
+			b.Errorf("a batch that was forgotten is to be reported again, %v", err)
+		}
+	})
+}
+
+// A home goes back to before a dead member of an ended batch was requeued and done. It does not ask the partition, but the partition reports again.
+func TestAHomeThatWentBackGetsTheCountsAgain(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		source, k := storesuite.DefaultPartition, b.store.keys.partition(storesuite.DefaultPartition)
+		b.filled("b", "m")
+		key := b.store.keys.home(protocol.HomeOf("b")).batch("b")
+		taken := b.Take("s", 1)[0]
+		b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDead, Body: member("b"), Batch: "b"})
+		b.report(source)
+		b.Want("the member is dead", b.record("b"), "ended: 1 added, 1 dead")
+		earlier := b.client.HGetAll(b.Context(), key).Val()
+		if _, err := b.store.RequeueJobs(b.Context(), "default", []protocol.RequeuedJob{{ID: "m", Read: member("b"), Body: member("b")}}); err != nil {
+			b.Fatal(err)
+		}
+		taken = b.Take("s", 1)[0]
+		b.Settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone, Batch: "b"})
+		b.report(source)
+		b.Want("the member is done", b.record("b"), "done: 1 added, 1 done")
+		b.client.Del(b.Context(), key)
+		b.client.HSet(b.Context(), key, earlier)
+		b.client.ZAddXX(b.Context(), k.reports, redis.Z{Score: 1, Member: "b"}) // a minute or a day passes
+		b.report(source)
+		b.Want("the home went back", b.record("b"), "done: 1 added, 1 done")
 	})
 }
 

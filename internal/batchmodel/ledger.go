@@ -9,7 +9,7 @@
 //   - A batch that was cancelled ends when nothing is left of it. Whether a job that runs meanwhile counts as done or as cancelled is open.
 //   - If a partition goes back to an earlier state, its members and their ends go back too. What was added to another partition remains there.
 //   - If a home goes back, a batch may end again, a growth whose note was lost may come after the end, and what is in a partition of which the home does not
-//     know any more is not waited for until that partition reports.
+//     know any more is not waited for until that partition reports, at most a day later.
 package batchmodel
 
 import (
@@ -281,14 +281,24 @@ func (l *Ledger) left(batch string) (ids []string) {
 	return ids
 }
 
-// Rest compares the record of a batch with the ledger, when all reports have come home and nobody does anything.
-func (l *Ledger) Rest(id string, r *protocol.BatchRecord) error {
-	b, c, got := l.batches[id], l.counts(id, l.batches[id].homeBack), r.Totals()
+// Counted compares the counts of a home with the ledger, when all reports have come home. all: a home that went back knows all partitions again.
+func (l *Ledger) Counted(id string, r *protocol.BatchRecord, all bool) error {
+	c, got := l.counts(id, l.batches[id].homeBack && !all), r.Totals()
 	unsure := c.Added - got.Done - got.Dead - got.Cancelled - c.left
-	switch over := (b.Sealed || b.Cancelled) && c.left == 0 && c.Away == 0; {
-	case got.Added != c.Added, got.Away != c.Away, got.Dead != c.Dead, got.Existing != c.Existing, got.Left() != c.left+c.Away,
-		got.Done < c.Done, got.Cancelled < c.Cancelled, unsure != 0:
+	if got.Added != c.Added || got.Away != c.Away || got.Dead != c.Dead || got.Existing != c.Existing || got.Left() != c.left+c.Away ||
+		got.Done < c.Done || got.Cancelled < c.Cancelled || unsure != 0 {
 		return fmt.Errorf("batch %s: home counts %+v, want %+v", id, got, c)
+	}
+	return nil
+}
+
+// Rest compares the record of a batch with the ledger, when all reports have come home and nobody does anything. all is that of Counted.
+func (l *Ledger) Rest(id string, r *protocol.BatchRecord, all bool) error {
+	if err := l.Counted(id, r, all); err != nil {
+		return err
+	}
+	b, c := l.batches[id], l.counts(id, l.batches[id].homeBack && !all)
+	switch over := (b.Sealed || b.Cancelled) && c.left == 0 && c.Away == 0; {
 	case b.Ended && !b.excused && !l.seen(id+"#ended") || b.Done && !b.excused && !l.seen(id+"#done"):
 		return fmt.Errorf("batch %s has ended, and a job that follows it was not added", id)
 	case over && !b.Ended:

@@ -25,6 +25,7 @@ type job struct {
 type counts struct {
 	protocol.PartitionCounts
 	reported int64 // version
+	again    int64 // when they are reported although the home has this version, µs
 }
 
 // report returns the counts as an answer has them.

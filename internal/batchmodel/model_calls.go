@@ -75,7 +75,7 @@ func (m *Model) CountBatch(_ context.Context, calls []protocol.CountCall) (answe
 // DueReports is System's.
 func (m *Model) DueReports(_ context.Context, p Place) (due []protocol.PartitionCounts, more bool, err error) {
 	for _, c := range m.at(p).counts {
-		if c.Version > c.reported {
+		if c.Version > c.reported || c.again <= m.clock && m.keeps(ReportsAgain) {
 			due = append(due, c.report())
 		}
 	}
@@ -88,6 +88,10 @@ func (m *Model) AckReports(_ context.Context, p Place, acks []protocol.ReportAck
 	for _, ack := range acks {
 		if c := m.at(p).counts[ack.Batch]; c != nil {
 			c.reported = max(c.reported, ack.Version)
+			c.again = m.clock + time.Minute.Microseconds()
+			if day := (24 * time.Hour).Microseconds(); c.Counts.Left() == 0 && m.clock-c.Version >= time.Minute.Microseconds() {
+				c.again = c.Version + day*((m.clock-c.Version)/day+1)
+			}
 		}
 	}
 	return nil

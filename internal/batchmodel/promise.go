@@ -16,6 +16,7 @@ const (
 	OutboxCounts  Promise = "what is in an outbox is counted by its source"
 	RequeueCounts Promise = "a dead member that is requeued is left"
 	Raises        Promise = "a partition that went back draws a version above the one at home"
+	ReportsAgain  Promise = "a partition also reports counts that the home has had"
 )
 
 // What homes promise.
@@ -36,6 +37,6 @@ const (
 
 // Promises are all of them.
 var Promises = []Promise{
-	VersionsGrow, PositionOnce, ClosedRefuses, MarkRefuses, TakesEnd, GrowthOnce, VoidUsesUp, OutboxCounts, RequeueCounts, Raises,
+	VersionsGrow, PositionOnce, ClosedRefuses, MarkRefuses, TakesEnd, GrowthOnce, VoidUsesUp, OutboxCounts, RequeueCounts, Raises, ReportsAgain,
 	NotedFirst, LowerRefused, TargetsNamed, ClearedByReport, LowerClearsNothing, EndedRefuses, PendingHolds, SecondLook, EndCompares, LookCloses, EndsOnce, DeadHolds,
 }

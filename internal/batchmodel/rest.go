@@ -13,15 +13,21 @@ import (
 func (w *Walk) rest(drain bool) {
 	w.note("all processes stop")
 	w.actors = nil
+	defer func(calm bool) { w.calm = calm }(w.calm)
 	rounds := 2 // what one finds may be for another one that was looked at before
 	if drain {
 		rounds = 4
 	}
-	for range rounds {
+	for round := range rounds {
+		w.calm = w.calm || drain && round > 0 // nobody stops any more
 		w.CarryAll()
 		w.made(nil, "everything is carried")
 		if drain {
 			w.runAll()
+		}
+		loses := func() {}
+		if drain && round == 0 && w.mode == HomesGoBack {
+			loses = w.losesHomes()
 		}
 		for _, id := range slices.Sorted(maps.Keys(w.plans)) {
 			known, _ := w.ledger.Ended(id)
@@ -32,11 +38,8 @@ func (w *Walk) rest(drain bool) {
 				w.tend(w.plans[id], drain)
 			}
 		}
-		for _, queue := range Queues {
-			for _, p := range Partitions(queue) {
-				w.finish(&reporter{place: p})
-			}
-		}
+		w.reportAll()
+		loses()
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.plans)) {
 		known, ended := w.ledger.Ended(id)
@@ -50,7 +53,7 @@ func (w *Walk) rest(drain bool) {
 			}
 			w.fail("get %s: %w", id, err)
 		}
-		if err := w.ledger.Rest(id, &record); err != nil {
+		if err := w.ledger.Rest(id, &record, drain); err != nil {
 			w.fail("at rest: %w", err)
 		}
 		if drain && !ended {
@@ -58,6 +61,49 @@ func (w *Walk) rest(drain bool) {
 		}
 		if drain && w.mode == NothingGoesBack && w.ledger.Counts(id).Dead == 0 {
 			w.finish(&forgetter{plan: w.plans[id]})
+		}
+	}
+}
+
+// reportAll brings what is due in all partitions to the homes.
+func (w *Walk) reportAll() {
+	for _, queue := range Queues {
+		for _, p := range Partitions(queue) {
+			w.finish(&reporter{place: p})
+		}
+	}
+}
+
+// losesHomes returns a function that takes all homes back to what they are now, although they have confirmed reports since, and lets a day pass: then all partitions
+// report once more, and each home has the counts of all of them, although nobody has asked.
+func (w *Walk) losesHomes() func() {
+	var saved []savedPlace
+	for home := range protocol.BatchHomes {
+		p := protocol.Home(home)
+		saved = append(saved, savedPlace{w.ledger.Save(p), w.Save(p), w.now})
+	}
+	return func() {
+		w.now += 5 * time.Second
+		w.Advance(5 * time.Second) // a report may be due a second after the last one
+		w.reportAll()
+		for _, s := range saved {
+			s.back()
+			w.ledger.GoBack(s.saved)
+		}
+		w.late = nil // no call comes so late
+		w.now += 25 * time.Hour
+		w.Advance(25 * time.Hour)
+		w.made(nil, "all homes go back, and a day passes")
+		w.reportAll()
+		for _, id := range slices.Sorted(maps.Keys(w.plans)) {
+			if known, _ := w.ledger.Ended(id); !known {
+				continue
+			}
+			if record, err := w.GetBatch(ctx, id); err == nil {
+				if err := w.ledger.Counted(id, &record, true); err != nil {
+					w.fail("a day later: %w", err)
+				}
+			}
 		}
 	}
 }

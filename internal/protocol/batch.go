@@ -28,7 +28,8 @@ type BatchStore interface {
 	// CountBatch returns the counts of partitions in one round trip. Answers are in the order of the calls.
 	CountBatch(ctx context.Context, calls []CountCall) []CountAnswer
 
-	// DueReports returns the counts of a partition that its batches' homes do not have yet, and that are due, at most MaxReports, and whether there are more.
+	// DueReports returns the counts of a partition that are due, at most MaxReports, and whether there are more: those that its batches' homes do not have yet, and, a
+	// minute after a change and then once a day, those that they have had. A home that goes back to an earlier state gets them again.
 	DueReports(ctx context.Context, partition Partition) (due []PartitionCounts, more bool, err error)
 
 	// ReportBatches brings counts to the homes, in one round trip. Answers are in the order of the reports.

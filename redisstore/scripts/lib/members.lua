@@ -8,7 +8,7 @@
 -- batches      batch -> "<version> <added> <done> <dead> <cancelled> <away> <existing> <position> <flags> <Unix ms> <to>": the counts, see below; the version
 --              grows with each change; position: of the last item of the batch that was taken; flags: - none, c no item is taken any more, x nothing is
 --              added any more, e it has ended; when its counts were reported last; to: the partitions to which members were carried, a comma before each, or -
--- reports      batch -> instant from which its counts are to be reported, Unix ms: those that its home does not have
+-- reports      batch -> instant from which its counts are to be reported, Unix ms: soon if its home does not have them, else again, see batches/ack_reports.lua
 -- state, field batches   the score of the first of these, 0: none. Absent: the partition has no entry in batches, and scripts read no envelope for it
 -- state, field revoked   how many batches have the flag x and members left here. Absent: none, and takes read no envelope for it
 --   A: the counts of an entry change in the script that adds or ends the members, with the version, and then the batch is in reports.
