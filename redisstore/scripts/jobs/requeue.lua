@@ -63,6 +63,7 @@ for l = 1, n_lists do
   end
 end
 local revoked -- dead members of cancelled batches, ID -> batch; nil: none
+local batched -- the piece members; nil: the partition has no batches
 if state[5] then
   local function pieces()
     -- uses: members revoked
@@ -71,6 +72,7 @@ if state[5] then
       if dead[i] then those[#those + 1], their[#their + 1] = ids[i], bodies[i] end
     end
     revoked = revoked_in(those, their, KEYS[19])
+    batched = { check = check_members, count = count_bodies, save = save_members }
   end
   pieces()
 end
@@ -140,18 +142,17 @@ for i = 1, n do
 end
 
 local save_counts -- counts the members of batches that were dead; nil: the partition has no batches
-if state[5] then
-  local function pieces()
-    -- uses: members
+if batched then
+  local function counted()
     local counts, revived_bodies = {}, {}
-    check_members(KEYS[19], KEYS[20])
+    batched.check(KEYS[19], KEYS[20])
     for i = 1, n do
       if dead[i] and answer[i] == 'e' then revived_bodies[i] = bodies[i] end
     end
-    count_bodies(counts, revived_bodies, 'dead', -1)
-    return function() save_members(counts, KEYS[19], KEYS[20], STATE) end
+    batched.count(counts, revived_bodies, 'dead', -1)
+    return function() batched.save(counts, KEYS[19], KEYS[20], STATE) end
   end
-  save_counts = pieces()
+  save_counts = counted()
 end
 if changed == 0 then return { whole(now_us), 0, table.concat(answer) } end
 local placed, members = {}, {} -- of the jobs of groups: the new entries of places, and the members of line

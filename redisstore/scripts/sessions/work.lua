@@ -186,6 +186,14 @@ if last and number ~= last and number ~= last + 1 then
   return redis.error_reply('CHIMELOST call ' .. ARGV[2] .. ' of session ' .. session .. ' comes after call ' .. last)
 end
 local again = last == number
+local batched -- the piece members; nil: the call has no keys of batches, or is repeated
+if #sends > 1 and not again then
+  local function pieces()
+    -- uses: members revoked forget
+    return { find = revoked_in, check = check_members, count = count_member, save = save_members, forget = forget_ids }
+  end
+  batched = pieces()
+end
 
 -- then: settlements
 -- then: groups

@@ -157,13 +157,9 @@ if #ids > 0 then
   joined = table.concat(ids)
   occurrences = string.find(joined, '@', 1, true)
   if state[15] and not again and redis.call('HGET', STATE, 'revoked') then
-    if #sends < 2 then return 0 end -- KEYS has no counts of batches
-    local function pieces()
-      -- uses: members revoked
-      local BATCHES = #KEYS - 1
-      void = revoked_in(ids, bodies, KEYS[BATCHES])
-    end
-    pieces()
+    if not batched then return 0 end
+    local BATCHES = #KEYS - 1
+    void = batched.find(ids, bodies, KEYS[BATCHES])
   end
   if string.find(joined, SELF, 1, true) then
     void = void or {}

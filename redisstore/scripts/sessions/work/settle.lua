@@ -5,11 +5,11 @@
 -- A key of a wrong type stops the call here, before the first write.
 local done = math.max(ended_to - ended_from + 1, 0)
 local count_ends -- counts the members of batches that end, and those that follow them, and forgets those that the take ends; nil: there are none
-if #sends > 1 and not again then
-  local function pieces()
-    -- uses: members forget
+if batched then
+  local function counted()
     local ONCE, BATCHES, REPORTS, counts, revoked = #KEYS - 2, #KEYS - 1, #KEYS, {}, {}
-    check_members(KEYS[BATCHES], KEYS[REPORTS])
+    local count_member = batched.count
+    batched.check(KEYS[BATCHES], KEYS[REPORTS])
     redis.call('ZCARD', KEYS[ONCE])
     for i = 1, call and #call.revoked or 0, 2 do
       revoked[#revoked + 1] = call.revoked[i]
@@ -34,11 +34,11 @@ if #sends > 1 and not again then
       if annex.m and annex.o and (how == 'done' or how == 'dead') then count_member(counts, annex.m, annex.q and 'away' or 'added', 1) end
     end
     return function()
-      forget_ids(revoked, KEYS[ONCE], KEYS[21], KEYS[22])
-      return save_members(counts, KEYS[BATCHES], KEYS[REPORTS], STATE)
+      batched.forget(revoked, KEYS[ONCE], KEYS[21], KEYS[22])
+      return batched.save(counts, KEYS[BATCHES], KEYS[REPORTS], STATE)
     end
   end
-  count_ends = pieces()
+  count_ends = counted()
 end
 if string.byte(sends) == 113 then
   redis.call('ZCARD', KEYS[OUTBOX])
