@@ -36,11 +36,26 @@ import (
 func TestALayoutBesideTheNextOne(t *testing.T) {
 	newest := buildRolling(t, repository(t), "newest")
 	for layout := knownLayout(t) - 1; layout > 0; layout-- {
-		older := buildOf(t, layout)
+		older := buildOf(t, layout, "", "", "")
 		t.Run(fmt.Sprint("layout ", layout), func(t *testing.T) { roll(t, older, newest) })
 		if !long.Enabled {
 			return
 		}
+	}
+}
+
+// The test above can fail: an older build that does not compare the layout takes jobs from a queue that a newer one has written.
+func TestAnOlderBuildThatComparesNoLayoutIsFound(t *testing.T) {
+	const compares = "if version and version > tonumber(LAYOUT) and version < 1e6 then"
+	older := buildOf(t, knownLayout(t)-1, "redisstore/scripts/lib/layout.lua", compares, "if false then")
+	d := deployment{t: t, server: redistest.Start(t, redistest.Options{}), older: older}
+	a := d.start(older)
+	d.works(a, 20)
+	d.works(d.start(buildRolling(t, repository(t), "newest")), 20)
+	if err := d.refusal(a); err == nil {
+		t.Errorf("%s was found to refuse its work, although it compares no layout", a.name)
+	} else {
+		t.Log(err)
 	}
 }
 
@@ -84,8 +99,8 @@ func git(t *testing.T, args ...string) string {
 }
 
 // buildOf builds the program rolling with the library of the last revision that had a layout: the one before the commit that raised it. It uses the
-// dependencies of today, so that no network is needed.
-func buildOf(t *testing.T, layout int) string {
+// dependencies of today, so that no network is needed. In one of its files it replaces a text, if that is not empty.
+func buildOf(t *testing.T, layout int, file, text, by string) string {
 	t.Helper()
 	if strings.HasPrefix(git(t, "rev-parse", "--is-shallow-repository"), "true") {
 		t.Fatal("this clone is shallow, and the test builds an older revision: clone with the whole history, or run git fetch --unshallow")
@@ -107,6 +122,19 @@ func buildOf(t *testing.T, layout int) string {
 		}
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, filepath.FromSlash(file)), text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text != "" {
+		path := filepath.Join(folder, filepath.FromSlash(file))
+		source, err := os.ReadFile(path)
+		if err == nil && strings.Count(string(source), text) != 1 {
+			err = fmt.Errorf("%s of layout %d does not have %q once", file, layout, text)
+		}
+		if err == nil {
+			err = os.WriteFile(path, []byte(strings.Replace(string(source), text, by, 1)), 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -189,24 +217,56 @@ func (p *rolling) refused() bool {
 	return slices.ContainsFunc(p.has("log"), func(line string) bool { return strings.Contains(line, "upgrade it") })
 }
 
+// A deployment is a server and the processes around it.
+type deployment struct {
+	t      *testing.T
+	server *redistest.Server
+	older  string // the older build
+	all    []*rolling
+}
+
+// start starts a process of a build.
+func (d *deployment) start(binary string) *rolling {
+	name := fmt.Sprintf("p%d", len(d.all))
+	p := startRolling(d.t, binary, name, d.server.Addr(), name)
+	p.older = binary == d.older
+	d.all = append(d.all, p)
+	return p
+}
+
+// works waits until a process has done some more jobs.
+func (d *deployment) works(p *rolling, n int) {
+	d.t.Helper()
+	before := len(p.has("ended"))
+	until(d.t, p.name+" has done jobs", func() bool { return len(p.has("ended")) >= before+n })
+}
+
+// maxLate is how many jobs an older process may begin after a newer one has done some: those that it holds or has taken ahead.
+const maxLate = 40
+
+// refusal waits until a process logs that it must be upgraded. It returns an error if the process goes on working.
+func (d *deployment) refusal(p *rolling) error {
+	d.t.Helper()
+	before, late := len(p.has("began")), 0
+	until(d.t, p.name+" logs that it must be upgraded", func() bool {
+		late = len(p.has("began")) - before
+		return p.refused() || late > maxLate
+	})
+	if !p.refused() {
+		return fmt.Errorf("%s has begun %d jobs after a newer process had written, and has not logged that it must be upgraded", p.name, late)
+	}
+	return nil
+}
+
 // roll replaces older processes by newer ones, then newer ones by older ones, and once more, and judges what the processes have printed.
 func roll(t *testing.T, older, newer string) {
-	server := redistest.Start(t, redistest.Options{})
-	var all []*rolling
-	start := func(binary string) *rolling {
-		p := startRolling(t, binary, fmt.Sprintf("p%d", len(all)), server.Addr(), fmt.Sprintf("p%d", len(all)))
-		p.older = binary == older
-		all = append(all, p)
-		return p
-	}
-	works := func(p *rolling, n int) {
-		t.Helper()
-		before := len(p.has("ended"))
-		until(t, p.name+" has done jobs", func() bool { return len(p.has("ended")) >= before+n })
-	}
+	processes := deployment{t: t, server: redistest.Start(t, redistest.Options{}), older: older}
+	start, works := processes.start, processes.works
 	refuses := func(p *rolling) {
 		t.Helper()
-		until(t, p.name+" logs that it must be upgraded", p.refused)
+		if err := processes.refusal(p); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	a, b, c := start(older), start(older), start(older)
@@ -240,20 +300,20 @@ func roll(t *testing.T, older, newer string) {
 	h.end(syscall.SIGKILL)
 	works(i, 20)
 	until(t, "the schedule has caught up", func() bool {
-		instants := instantsOf(t, all)
+		instants := instantsOf(t, processes.all)
 		return len(instants) > 0 && instants[len(instants)-1] > again.Unix()
 	})
 	i.end(syscall.SIGTERM)
 	c.end(syscall.SIGTERM)
 
-	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	client := redis.NewClient(&redis.Options{Addr: processes.server.Addr()})
 	defer client.Close()
 	store := redisstore.New(client, redisstore.Options{})
 	if err := chime.NewSchedules(store).Pause(t.Context(), "tick"); err != nil {
 		t.Fatal(err)
 	}
-	drain := startRolling(t, newer, "drain", server.Addr(), "drain", "drain")
-	all = append(all, drain)
+	drain := startRolling(t, newer, "drain", processes.server.Addr(), "drain", "drain")
+	processes.all = append(processes.all, drain)
 	var info *chime.QueueInfo
 	until(t, "no job is left", func() (done bool) {
 		var err error
@@ -264,8 +324,8 @@ func roll(t *testing.T, older, newer string) {
 	if ran > 0 {
 		t.Errorf("older processes that were alone ran %d jobs", ran)
 	}
-	judgeRolling(t, all, int(info.Done))
-	judgeInstants(t, all)
+	judgeRolling(t, processes.all, int(info.Done))
+	judgeInstants(t, processes.all)
 }
 
 // judgeRolling requires that every accepted job is done, that the server has counted each job once, and that a job ran again only if its process was killed, had
