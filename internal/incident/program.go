@@ -32,8 +32,26 @@ func (p program) Work(ctx context.Context, calls []protocol.WorkCall) []protocol
 	calls = slices.Clone(calls)
 	for i := range calls {
 		calls[i].Worker = p.named(calls[i].Worker)
+		calls[i].Measured = p.measured(calls[i].Measured)
 	}
 	return p.Store.Work(ctx, calls)
+}
+
+func (p program) CloseSession(ctx context.Context, partition protocol.Partition, session string, measured *protocol.Measured) error {
+	return p.Store.CloseSession(ctx, partition, session, p.measured(measured))
+}
+
+// measured returns measurements of a process with the version of this one, not of the program that plays it.
+func (p program) measured(all *protocol.Measured) *protocol.Measured {
+	if all == nil {
+		return nil
+	}
+	mine := *all
+	mine.Shapes = slices.Clone(all.Shapes)
+	for i := range mine.Shapes {
+		mine.Shapes[i].Version = p.version
+	}
+	return &mine
 }
 
 func (p program) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.PollAnswer {

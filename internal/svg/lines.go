@@ -54,7 +54,7 @@ const (
 // SVG draws the chart. If there are more points than pixels, several points are drawn as one: as their greatest value, or as their mean if they
 // are rates.
 func (l Lines) SVG() template.HTML {
-	d := l.digest()
+	d := l.digest(seriesMost)
 	a := newAxes(l.From, l.To, l.Zone, l.Unit, d.most)
 	width, height := float64(max(cmp.Or(l.Width, 480), 240)), float64(max(cmp.Or(l.Height, 160), 80))
 	a.left, a.top, a.right, a.bottom = a.room(), topRoom, width-rightRoom, height-bottomRoom
@@ -84,7 +84,7 @@ func (l Lines) SVG() template.HTML {
 
 // Table has a row for each instant with a sample.
 func (l Lines) Table() Table {
-	d := l.digest()
+	d := l.digest(2 * seriesMost) // also those of a day earlier
 	t := Table{Caption: l.Title, Header: []string{"Time"}}
 	for _, s := range d.series {
 		t.Header = append(t.Header, s.name)

@@ -67,7 +67,7 @@ func TestManySamplesBecomeFewAndKeepTheirPeakAndTheirGaps(t *testing.T) {
 	value := func(i int) float64 { return []float64{1, 5}[i%1499/1498] } // 5 once, at 1498
 	points := slices.Delete(samples(noon, time.Minute, 1500, value), 700, 702)
 	for unit, want := range map[Unit]float64{Count: 5, Seconds: 5, PerSecond: 2, PerMinute: 2, PerHour: 2} {
-		d := Lines{From: noon, To: to, Step: time.Minute, Unit: unit, Series: []Series{{Points: points}}}.digest()
+		d := Lines{From: noon, To: to, Step: time.Minute, Unit: unit, Series: []Series{{Points: points}}}.digest(seriesMost)
 		if n := len(d.times); n > maxPoints+2 || n < maxPoints-2 {
 			t.Errorf("unit %d: %d points, want about %d", unit, n, maxPoints)
 		}

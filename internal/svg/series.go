@@ -26,7 +26,8 @@ type drawnSeries struct {
 
 const maxPoints = 180 // maximum number of points of a line: one for about two pixels
 
-func (l Lines) digest() digest {
+// digest returns what is drawn, of at most this number of series.
+func (l Lines) digest(most int) digest {
 	var d digest
 	seen := map[time.Time]bool{}
 	for _, s := range l.Before[:min(len(l.Before), seriesMost)] {
@@ -34,7 +35,7 @@ func (l Lines) digest() digest {
 		d.most = max(d.most, drawn.most)
 		d.before = append(d.before, drawn)
 	}
-	for _, s := range l.Series[:min(len(l.Series), seriesMost)] {
+	for _, s := range l.Series[:min(len(l.Series), most)] {
 		drawn := l.drawn(s)
 		for _, run := range drawn.runs {
 			for _, p := range run {

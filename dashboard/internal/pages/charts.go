@@ -97,27 +97,33 @@ func draw(c, before *overview.Charts, marks []svg.Mark, zone *time.Location) []r
 	}
 	busy := render.Chart{ID: "chart-busy", Title: "Jobs in flight", Note: "jobs that run and jobs that workers have taken ahead"}
 	fine, coarse := c.Points, c.Coarse(table)
-	var earlier []overview.Point
+	var earlier, roughly []overview.Point
 	if before != nil {
-		earlier = before.Points
+		earlier, roughly = before.Points, before.Coarse(table)
 	}
-	of := func(name string, tone svg.Tone, value func(overview.Point) float64) [3]svg.Series {
-		all := [3]svg.Series{{Name: name, Tone: tone}, {Name: name, Tone: tone}, {Name: name, Tone: tone}}
-		for i, points := range [][]overview.Point{fine, coarse, earlier} {
+	of := func(name string, tone svg.Tone, value func(overview.Point) float64) [4]svg.Series {
+		all := [4]svg.Series{{Name: name, Tone: tone}, {Name: name, Tone: tone}, {Name: name, Tone: tone}, {Name: name + ", a day earlier", Tone: tone}}
+		for i, points := range [][]overview.Point{fine, coarse, earlier, roughly} {
 			for _, p := range points {
 				all[i].Points = append(all[i].Points, svg.Point{At: p.At, Value: value(p)})
 			}
 		}
 		return all
 	}
-	chart := func(of render.Chart, unit svg.Unit, step time.Duration, all ...[3]svg.Series) render.Chart {
+	chart := func(of render.Chart, unit svg.Unit, step time.Duration, all ...[4]svg.Series) render.Chart {
 		picture := svg.Lines{Title: of.Title, From: c.From, To: c.To, Zone: zone, Step: step, Unit: unit, Width: chartWidth, Height: chartHeight, Marks: marks}
 		text := picture
 		text.From = c.From.Truncate(table)
 		for _, series := range all {
 			picture.Series, text.Series, picture.Before = append(picture.Series, series[0]), append(text.Series, series[1]), append(picture.Before, series[2])
 		}
-		if picture.Before = svg.Shifted(picture.Before, 24*time.Hour); len(earlier) > 0 {
+		known := false
+		for _, series := range all {
+			if len(series[3].Points) > 0 {
+				text.Series, known = append(text.Series, svg.Shifted(series[3:], 24*time.Hour)...), true
+			}
+		}
+		if picture.Before = svg.Shifted(picture.Before, 24*time.Hour); known {
 			of.Note = strings.TrimPrefix(of.Note+"; faint: a day earlier", "; ")
 		}
 		of.SVG, of.Table = picture.SVG(), text.Table()
@@ -155,8 +161,8 @@ func paceOf(w overview.Window) pace {
 }
 
 // lateSeries returns the lines of lateness. Their table has every point.
-func lateSeries(c *overview.Charts) (p50, p99 [3]svg.Series) {
-	p50, p99 = [3]svg.Series{{Name: "p50", Tone: svg.Accent}}, [3]svg.Series{{Name: "p99", Tone: svg.Late}}
+func lateSeries(c *overview.Charts) (p50, p99 [4]svg.Series) {
+	p50, p99 = [4]svg.Series{{Name: "p50", Tone: svg.Accent}}, [4]svg.Series{{Name: "p99", Tone: svg.Late}}
 	for _, p := range c.Late {
 		p50[0].Points = append(p50[0].Points, svg.Point{At: p.At, Value: p.P50.Seconds()})
 		p99[0].Points = append(p99[0].Points, svg.Point{At: p.At, Value: p.P99.Seconds()})

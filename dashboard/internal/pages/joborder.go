@@ -123,6 +123,7 @@ func (m *Jobs) arrange(found *jobList, limit int) {
 // Column returns the head of a column of the list.
 func (m *Jobs) Column(sort, text string) Column {
 	c := Column{Sort: sort, Text: text}
+	c.Whole = sort == "error" && slices.ContainsFunc(m.Rows, func(row JobRow) bool { return row.Error != "" })
 	switch m.Order.Sort {
 	case sort:
 		c.Aria, c.Sort = "ascending", "-"+sort

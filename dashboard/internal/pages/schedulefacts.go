@@ -97,6 +97,11 @@ func (m *Schedule) MayAcknowledge() bool {
 	return m.Can.Operate && m.Known == nil && plain.Failing(m.Schedule)
 }
 
+// Explained reports whether a run has an error or a note, which has a row of its own.
+func (m *Schedule) Explained() bool {
+	return slices.ContainsFunc(m.Runs, func(run ScheduleRun) bool { return run.Error != "" || run.Note != "" })
+}
+
 // NoRuns is shown if no run is kept.
 func (m *Schedule) NoRuns() render.Empty {
 	if m.KeepRuns == 0 {

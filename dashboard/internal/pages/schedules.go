@@ -311,7 +311,10 @@ func (m *Schedules) Empty() render.Empty {
 }
 
 // A Column is a column by which the list can be sorted.
-type Column struct{ Sort, Text, Aria string }
+type Column struct {
+	Sort, Text, Aria string
+	Whole            bool // its values have rows of their own, below the other columns
+}
 
 // Column returns a column of the list.
 func (m *Schedules) Column(sort, text string) Column {
