@@ -174,7 +174,7 @@ func NewPlan(seed uint64, rounds int) Plan {
 		p.Rests = append(p.Rests, begin+round+pause)
 		p.addActs(r, begin)
 		p.addFaults(r, begin, kinds[(seed*uint64(rounds)+uint64(i))%uint64(len(kinds))])
-		p.addBatches(ofBatches, begin, i == rounds-1)
+		p.addBatches(ofBatches, begin)
 	}
 	if r.IntN(2) == 0 && rounds > 1 { // a new deployment prunes
 		p.Actors = append(p.Actors, Actor{Name: "scheduler-new", Role: Scheduler, Begin: at(r, p.Nights[0].To), Version: 2})
@@ -263,9 +263,9 @@ func (p *Plan) addActs(r *rand.Rand, begin time.Duration) {
 	}
 }
 
-// addBatches adds the batches of a round: by chance, and while faults are active. Dead members are requeued before the round ends. The homes of batches go back in
-// some last rounds, but in no other: a day later, Verify finds the counts of a batch that its home has lost, until a worker removes them.
-func (p *Plan) addBatches(r *rand.Rand, begin time.Duration, last bool) {
+// addBatches adds the batches of a round: by chance, and while faults are active. Dead members are requeued before the round ends. In some rounds the homes of
+// batches go back.
+func (p *Plan) addBatches(r *rand.Rand, begin time.Duration) {
 	clients := p.names(Client)
 	add := func(at time.Duration) {
 		act := Act{At: at, By: pick(r, clients...), Do: AddBatch, N: 1 + r.IntN(12)}
@@ -290,7 +290,7 @@ func (p *Plan) addBatches(r *rand.Rand, begin time.Duration, last bool) {
 	for range r.IntN(2) {
 		p.Acts = append(p.Acts, Act{At: at(r, begin), By: pick(r, clients...), Do: CancelBatch, N: r.IntN(2)})
 	}
-	if r.IntN(3) == 0 && last {
+	if r.IntN(8) == 0 {
 		f := Fault{At: at(r, begin), For: time.Duration(1+r.IntN(20)) * time.Second, Kind: GoBack, On: slotBatches}
 		f.For = min(f.For, begin+round+time.Minute-f.At)
 		p.Faults = append(p.Faults, f)
