@@ -24,7 +24,7 @@ type Listing struct {
 	InProgress bool               // those that have not ended, and those with members that were requeued since: hardly any others are read
 	Looked     int                // how many marks are looked at, those of other IDs too; 0: all
 
-	Cut  bool               // the list has ended because it has looked at so many
+	Cut  bool               // the list has ended because it has looked at as many as it may
 	Last protocol.BatchMark // at which it has looked last
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A fillingStore answers a call that fills when it is told to.
+// A fillingStore answers a call that fills when the test lets it.
 type fillingStore struct {
 	EndingStore
 	calls    []string

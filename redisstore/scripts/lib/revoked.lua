@@ -1,7 +1,7 @@
 -- revoked: members of cancelled batches among the candidates of a take. They end as cancelled in the step that finds them, and are not taken.
 -- needs: members
 
--- revoked_in returns those of ids that are members of batches which are cancelled in this partition, ID -> batch; nil: there are none. bodies: their
+-- revoked_in returns those of ids that are members of batches which are cancelled in this partition, ID -> batch; nil if there is no such job. bodies: their
 -- envelopes; batches: the key.
 local function revoked_in(ids, bodies, batches)
   local batch_of, names, marked, found = {}, {}, {}, nil

@@ -183,7 +183,7 @@ local function read_turns(all, n, slots, turns, groups, grules, line, places)
   return n
 end
 
--- file_key returns the key in files of the file of groups with so many flights and this weight, which is at most 1,000; it is negative as in starts.lua.
+-- file_key returns the key in files of the file of groups with this number of flights and this weight, which is at most 1,000; it is negative as in starts.lua.
 local function file_key(flights, weight)
   return -(flights * 1024 + weight)
 end
@@ -254,7 +254,7 @@ local function file_groups(all, n, line)
     local g = list[i]
     if not g.idle and g.where == 't' and may_start(all, g, line) then file_group(files, g) end
   end
-  local heavy = 0 -- how much W may fall at most, besides 1 for each pick
+  local heavy = 0 -- how much W may fall at most, in addition to 1 for each pick
   for i = 1, #list do
     local g = list[i]
     if g.where == 't' then heavy = heavy + g.weight - (g.usual and 1 or 0) end
@@ -323,7 +323,7 @@ local function start_job(all, g, member, id, line)
   place_now(all, g, line)
 end
 
--- goes_ahead reports whether a job of a group with this rule and so many flights may be taken ahead: it would keep others of the group from starting while
+-- goes_ahead reports whether a job of a group with this rule and these flights may be taken ahead: it would keep others of the group from starting while
 -- it waits for a slot of its worker. So of a group whose starts are limited, or whose jobs run in order, none is; and of one with a limit of flights at most half. Of
 -- many groups with one flight each, one of each may be taken ahead: else each slot would be idle for a round trip after each job.
 local function goes_ahead(all, rule, flights)

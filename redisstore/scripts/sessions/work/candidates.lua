@@ -132,7 +132,7 @@ local bodies, crashes, crashed = {}, nil, state[7] and redis.call('HLEN', CRASHE
 local later -- suspects that are delayed
 local waits -- the number for the worker, see set_apart in lib/suspects.lua; nil: none
 local joined, occurrences -- the IDs, one after the other (nil: some have been left out since); whether an occurrence is among them
-local void -- candidates that are not taken: member of a cancelled batch, which ends -> its batch; SELF -> true; nil: there are none
+local void -- candidates that are not taken: member of a cancelled batch, which ends -> its batch; SELF -> true; nil: all are taken
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
   for i = 1, grouped and grouped.changed and #ids or 0 do bodies[i] = grouped.back[ids[i]] or bodies[i] end -- given back with a new envelope, and taken again

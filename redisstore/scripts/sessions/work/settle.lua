@@ -4,7 +4,7 @@
 
 -- A key of a wrong type stops the call here, before the first write.
 local done = math.max(ended_to - ended_from + 1, 0)
-local count_ends -- counts the members of batches that end, and those that follow them, and forgets those that the take ends; nil: there are none
+local count_ends -- counts the members of batches that end, and those that follow them, and forgets those that the take ends; nil: the call has no members
 if batched then
   local function counted()
     local ONCE, BATCHES, REPORTS, counts, revoked = #KEYS - 2, #KEYS - 1, #KEYS, {}, {}
